@@ -1,0 +1,1 @@
+"""Diwan: a card room whose register of events is the truth."""

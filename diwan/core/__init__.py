@@ -1,0 +1,1 @@
+"""Pure rules: no clock, chance, network, wire format or log."""

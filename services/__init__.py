@@ -1,0 +1,1 @@
+"""The services: thin shells around the core that talk over gRPC and NATS."""
