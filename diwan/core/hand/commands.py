@@ -1,0 +1,81 @@
+"""What may be asked of a hand. ``version`` is the stream's version before the command's first event."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from diwan.core.hand.events import ActionKind, DecidedBy, Due, HandSeat, OpenedSeed, Seat
+from diwan.core.hand.settings import HandSettings
+
+
+class StartHand(Struct, frozen=True):
+    """Deal a hand. The fields are those of ``HandStarted``, which see."""
+
+    hand_id: str
+    hand_no: int
+    rules_version: int
+    settings: HandSettings
+    seats: tuple[HandSeat, ...]
+    button: Seat
+    big_blind_seat: Seat | None
+    dues: tuple[Due, ...]
+    secret_commitment: bytes
+    seeds: tuple[OpenedSeed, ...]
+    absent: tuple[Seat, ...]
+    deck_root: bytes
+    next_commitment: bytes
+    version: int
+    now_ms: int
+
+
+class Act(Struct, frozen=True):
+    """A seat's decision. ``to`` matters for bet and raise only: the seat's total for this betting round."""
+
+    seat: Seat
+    kind: ActionKind
+    to: int
+    turn: int | None  # the decision that is answered; None where the caller cannot name one (scenarios)
+    version: int
+    now_ms: int
+    decided_by: DecidedBy = "player"
+
+
+class AllIn(Struct, frozen=True):
+    """All of the seat's chips, as the legal call, bet or raise that they amount to."""
+
+    seat: Seat
+    turn: int | None
+    version: int
+    now_ms: int
+
+
+class ExpireClock(Struct, frozen=True):
+    """The decision clock ran out: check where that is legal, else fold (CL-2)."""
+
+    seat: Seat
+    turn: int | None
+    version: int
+    now_ms: int
+    decided_by: DecidedBy = "clock"
+
+
+class MoveDeadline(Struct, frozen=True):
+    """Give the open decision its time back after an outage of the room's own."""
+
+    turn: int
+    deadline_ms: int
+    reason: str
+    version: int
+    now_ms: int
+
+
+class VoidHand(Struct, frozen=True):
+    """End the hand without a result and give everything back (H9)."""
+
+    reason: str
+    version: int
+    now_ms: int
+    decided_by: DecidedBy = "system"
+
+
+type HandCommand = Act | AllIn | ExpireClock | StartHand | MoveDeadline | VoidHand

@@ -1,0 +1,192 @@
+"""What happened in a hand. Events carry every result, so that folding them needs no rule (DESIGN 3).
+
+Events speak of deck positions, never of cards. A card that everybody may see is published beside the event that turned
+it up, as a proved reveal; the wire format keeps both together.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from diwan.core.hand.settings import HandSettings
+
+type Seat = int
+type Chips = int
+type Position = int
+type DecidedBy = Literal["player", "clock", "operator", "system"]
+type ActionKind = Literal["fold", "check", "call", "bet", "raise"]
+type PostKind = Literal["ante", "small_blind", "big_blind", "dead_blind"]
+type HandResult = Literal["uncontested", "showdown", "void"]
+
+
+class HandSeat(Struct, frozen=True):
+    """A seat that is dealt in: who sits there and the chips in front of it before anything is posted."""
+
+    seat: Seat
+    player: str
+    stack: Chips
+    is_bot: bool = False
+
+
+class Due(Struct, frozen=True):
+    """A forced bet that a seat owes at the start; a short stack posts what it has (HD-9)."""
+
+    seat: Seat
+    kind: PostKind
+    amount: Chips
+
+
+class OpenedSeed(Struct, frozen=True):
+    """A seat's seed for this hand's deck, committed to before it was opened (F2). 32 bytes."""
+
+    seat: Seat
+    seed: bytes
+
+
+class HandStarted(Struct, frozen=True, tag=True):
+    """The first event of a hand, complete in itself: a hand is replayed from here without the table before it."""
+
+    hand_id: str
+    hand_no: int
+    rules_version: int
+    settings: HandSettings
+    seats: tuple[HandSeat, ...]
+    button: Seat
+    big_blind_seat: Seat | None  # None in games without blinds: then the first player left of the button begins.
+    dues: tuple[Due, ...]  # in the order in which they are posted; antes first
+    secret_commitment: bytes  # of this hand's secret, published before any seed was opened
+    seeds: tuple[OpenedSeed, ...]  # who contributed to the deck, by seat
+    absent: tuple[Seat, ...]  # dealt in, but without a seed
+    deck_root: bytes
+    next_commitment: bytes  # of the next hand's secret: opens the next seed exchange
+    started_at_ms: int
+
+
+class Posted(Struct, frozen=True, tag=True):
+    """A forced bet went in. ``amount`` is what was really put in; dead chips do not count as a bet."""
+
+    seat: Seat
+    kind: PostKind
+    amount: Chips
+
+
+class HoleCardsDealt(Struct, frozen=True, tag=True):
+    """Hidden cards: which positions each seat holds. ``holdings`` is parallel to ``HandStarted.seats``."""
+
+    holdings: tuple[tuple[Position, ...], ...]
+
+
+class TurnBegan(Struct, frozen=True, tag=True):
+    """A seat must decide by the deadline. ``turn`` is this event's own version in its stream."""
+
+    seat: Seat
+    turn: int
+    deadline_ms: int
+
+
+class Acted(Struct, frozen=True, tag=True):
+    """A decision. ``to`` is the seat's total for this betting round afterwards, ``added`` the chips moved for it."""
+
+    seat: Seat
+    kind: ActionKind
+    to: Chips
+    added: Chips
+    is_all_in: bool
+    turn: int
+    decided_by: DecidedBy
+    received_at_ms: int
+
+
+class BetReturned(Struct, frozen=True, tag=True):
+    """What nobody matched goes back; it is no win (HD-18)."""
+
+    seat: Seat
+    amount: Chips
+
+
+class BettingRoundEnded(Struct, frozen=True, tag=True):
+    """Bets of the round were gathered into the middle; ``total`` is everything that lies there now."""
+
+    total: Chips
+
+
+class BoardDealt(Struct, frozen=True, tag=True):
+    """Shared cards were turned up; revealed to all with this event."""
+
+    street: Literal["flop", "turn", "river"]
+    positions: tuple[Position, ...]
+
+
+class CardsShown(Struct, frozen=True, tag=True):
+    """A seat's hidden cards were turned up at showdown; revealed to all with this event (HD-19)."""
+
+    seat: Seat
+    positions: tuple[Position, ...]
+    category: str  # by the names of the scenario format, empty before the board is complete
+    rank: int  # strength, higher is better; comparable within one rules version only
+
+
+class Share(Struct, frozen=True):
+    """What one seat takes from a pot; ``odd`` tells how much of ``amount`` were indivisible chips (HD-21)."""
+
+    seat: Seat
+    amount: Chips
+    odd: Chips = 0
+
+
+class PotAwarded(Struct, frozen=True, tag=True):
+    """A pot was paid. Index 0 is the main pot."""
+
+    index: int
+    amount: Chips
+    eligible: tuple[Seat, ...]
+    shares: tuple[Share, ...]
+
+
+class DeadlineMoved(Struct, frozen=True, tag=True):
+    """The room itself could not take actions for a while, so the open decision got its time back."""
+
+    turn: int
+    deadline_ms: int
+    reason: str
+    moved_at_ms: int
+
+
+class HandVoided(Struct, frozen=True, tag=True):
+    """The hand was ended without a result, by a rule or by an interruption; what was put in goes back."""
+
+    reason: Literal["no_voluntary_bet", "interrupted", "operator"]
+    refunds: tuple[Share, ...]
+    voided_at_ms: int
+    decided_by: DecidedBy = "system"
+
+
+class HandEnded(Struct, frozen=True, tag=True):
+    """The end of every hand. Lists are parallel to ``HandStarted.seats``; ``digest`` is that of outcome/v1."""
+
+    result: HandResult
+    stacks: tuple[Chips, ...]
+    payoffs: tuple[Chips, ...]
+    won: tuple[Chips, ...]
+    returned: tuple[Chips, ...]
+    digest: bytes
+    ended_at_ms: int
+
+
+type HandEvent = (
+    Acted
+    | TurnBegan
+    | BettingRoundEnded
+    | BoardDealt
+    | BetReturned
+    | Posted
+    | HoleCardsDealt
+    | CardsShown
+    | PotAwarded
+    | HandStarted
+    | HandEnded
+    | DeadlineMoved
+    | HandVoided
+)

@@ -1,0 +1,1 @@
+"""The table aggregate: seats, chips at the seats, button, seed exchange; it starts hands and lets them play."""
