@@ -22,12 +22,16 @@ type HandResult = Literal["uncontested", "showdown", "void"]
 
 
 class HandSeat(Struct, frozen=True):
-    """A seat that is dealt in: who sits there and the chips in front of it before anything is posted."""
+    """A seat that is dealt in: who sits there and the chips in front of it before anything is posted.
+
+    ``sitting`` names the stay at the table whose escrow account holds the chips; empty where no wallet is behind them.
+    """
 
     seat: Seat
     player: str
     stack: Chips
     is_bot: bool = False
+    sitting: str = ""
 
 
 class Due(Struct, frozen=True):
