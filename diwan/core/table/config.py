@@ -1,0 +1,29 @@
+"""Everything that is set for a table, and whether it makes sense (RULES.md 'table defaults')."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from diwan.core.hand.settings import HandSettings
+
+type ChipSource = Literal["wallet", "match"]
+type StartMode = Literal["automatic", "on_grant"]
+
+
+class TableConfig(Struct, frozen=True, kw_only=True):
+    """Settings of a cash table. Chips are whole numbers; 0 in a buy-in bound means the default in big blinds."""
+
+    name: str
+    hand: HandSettings
+    seats: int = 9
+    buy_in_min: int = 0  # default 20 big blinds
+    buy_in_max: int = 0  # default 100 big blinds
+    pause_ms: int = 3000
+    reserve_seconds: int = 60
+    sit_out_after: int = 2
+    return_minutes: int = 30
+    bots_fill: int = 0
+    chips: ChipSource = "wallet"
+    start: StartMode = "automatic"

@@ -1,0 +1,188 @@
+"""What happened at a table between and around its hands. Field by field the same as ``diwan/api/event/v1/table.proto``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from diwan.core.hand.events import Chips, HandEvent, Seat
+from diwan.core.table.config import TableConfig
+
+type SeatCause = Literal["player", "clock", "busted", "disconnected", "operator", "table_closed", "yielded"]
+
+
+class TableCreated(Struct, frozen=True, tag=True):
+    """The table was opened."""
+
+    table_id: str
+    config: TableConfig
+    created_by: str
+    created_at_ms: int
+
+
+class OwnerChanged(Struct, frozen=True, tag=True):
+    """A process took the table over; epochs in a log strictly increase (O3)."""
+
+    epoch: int
+    owner: str
+    changed_at_ms: int
+
+
+class BuyInRequested(Struct, frozen=True, tag=True):
+    """A player takes a seat and asks the wallet for chips. The transfer's id is the id of this sitting."""
+
+    seat: Seat
+    player: str
+    is_bot: bool
+    amount: Chips
+    transfer_id: str
+    requested_at_ms: int
+    post_at_once: bool
+
+
+class TopUpRequested(Struct, frozen=True, tag=True):
+    """A seated player asks for more chips; they play from the next hand."""
+
+    seat: Seat
+    amount: Chips
+    transfer_id: str
+    requested_at_ms: int
+
+
+class SeatFunded(Struct, frozen=True, tag=True):
+    """The chips are in the sitting's escrow: they stand at the seat."""
+
+    seat: Seat
+    amount: Chips
+    transfer_id: str
+    funded_at_ms: int
+
+
+class BuyInRefused(Struct, frozen=True, tag=True):
+    """The wallet refused a buy-in (the seat is free again) or a top-up."""
+
+    seat: Seat
+    transfer_id: str
+    reason: str
+    refused_at_ms: int
+
+
+class SatOut(Struct, frozen=True, tag=True):
+    """A player is not dealt in until coming back."""
+
+    seat: Seat
+    cause: SeatCause
+    sat_out_at_ms: int
+
+
+class SatIn(Struct, frozen=True, tag=True):
+    """A player comes back, and posts what was missed at once or waits for the big blind."""
+
+    seat: Seat
+    post_at_once: bool
+    sat_in_at_ms: int
+
+
+class StandUpRequested(Struct, frozen=True, tag=True):
+    """A player leaves after the hand; until then the room decides as RULES.md A11 says."""
+
+    seat: Seat
+    cause: SeatCause
+    requested_at_ms: int
+
+
+class SeatReleased(Struct, frozen=True, tag=True):
+    """The seat is free; its chips go home, after every hand before this event."""
+
+    seat: Seat
+    player: str
+    sitting: str
+    amount: Chips
+    cause: SeatCause
+    released_at_ms: int
+
+
+class SecretCommitted(Struct, frozen=True, tag=True):
+    """A hand's secret was committed to, which opens its seed exchange (F1). Later hands carry it in ``HandStarted``."""
+
+    hand_no: int
+    commitment: bytes
+    committed_at_ms: int
+
+
+class SeedCommitment(Struct, frozen=True):
+    """One seat's commitment to its seed."""
+
+    seat: Seat
+    commitment: bytes
+
+
+class SeedsCommitted(Struct, frozen=True, tag=True):
+    """Commitments are closed; only now may seeds be opened (F2)."""
+
+    hand_no: int
+    commitments: tuple[SeedCommitment, ...]
+    committed_at_ms: int
+
+
+class RefusalCount(Struct, frozen=True):
+    """How often a reason was given to a seat."""
+
+    seat: Seat
+    reason: str
+    count: int
+
+
+class RefusalsRecorded(Struct, frozen=True, tag=True):
+    """Requests that were refused during a hand, counted (DESIGN 3)."""
+
+    hand_no: int
+    counts: tuple[RefusalCount, ...]
+    recorded_at_ms: int
+
+
+class HandOpened(Struct, frozen=True, tag=True):
+    """Somebody looked at cards that no event shows (DESIGN 6)."""
+
+    hand_id: str
+    opened_by: str
+    role: str
+    lens: str
+    reason: str
+    case_id: str
+    opened_at_ms: int
+
+
+class TableClosing(Struct, frozen=True, tag=True):
+    """No new hand starts."""
+
+    closed_by: str
+    closing_at_ms: int
+
+
+class TableClosed(Struct, frozen=True, tag=True):
+    """Nobody sits here any more."""
+
+    closed_at_ms: int
+
+
+type TableOnlyEvent = (
+    SeedsCommitted
+    | RefusalsRecorded
+    | BuyInRequested
+    | SeatFunded
+    | TopUpRequested
+    | BuyInRefused
+    | SatOut
+    | SatIn
+    | StandUpRequested
+    | SeatReleased
+    | SecretCommitted
+    | HandOpened
+    | OwnerChanged
+    | TableCreated
+    | TableClosing
+    | TableClosed
+)
+type TableEvent = HandEvent | TableOnlyEvent
