@@ -1,0 +1,1 @@
+"""What every service stands on: storage, feed, server, identity, settings, telemetry."""

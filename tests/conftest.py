@@ -1,0 +1,48 @@
+"""Real servers for tests: one PostgreSQL and one NATS a test process, a database of its own a test."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from diwan.chassis.embedded import EmbeddedNats, EmbeddedPostgres
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class FreshDatabase:
+    """An empty database for one test, dropped afterwards."""
+
+    server: EmbeddedPostgres
+    name: str
+
+    @property
+    def superuser_url(self) -> str:
+        return self.url("postgres", self.server.password)
+
+    def url(self, role: str, password: str) -> str:
+        return self.server.url(role, password, self.name)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostgres]:
+    """The test process's PostgreSQL, with fsync on as in earnest. Never stop it; start your own for that."""
+    with EmbeddedPostgres(tmp_path_factory.mktemp("postgres")) as server:
+        yield server
+
+
+@pytest.fixture
+def fresh_database(postgres: EmbeddedPostgres) -> Iterator[FreshDatabase]:
+    database = FreshDatabase(postgres, f"test_{next(_numbers)}")
+    postgres.ensure_database(database.name)
+    yield database
+    postgres.drop_database(database.name)
+
+
+@pytest.fixture(scope="session")
+def nats_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedNats]:
+    """The test process's NATS, to be used as its admin. Never stop it; start your own, with users, for that."""
+    with EmbeddedNats(tmp_path_factory.mktemp("nats")) as server:
+        yield server
