@@ -1,0 +1,262 @@
+"""Group commit: appends that arrive while a commit is in flight share the next transaction."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+from uuid import UUID
+
+import asyncpg
+import structlog
+
+from diwan.chassis.database import Connection, limited
+from diwan.chassis.store import statements
+from diwan.chassis.store.batch import append_arguments, chain_of
+from diwan.chassis.store.errors import BrokenChain, Conflict, ConflictKind, Overloaded, UnknownOutcome
+from diwan.chassis.store.records import Append, Appended
+
+BATCH_APPENDS_MAX: Final = 512
+"""Beyond a few hundred appends a commit the statement, not the disk, is the limit."""
+
+BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Bodies a statement: a batch of big events must not hold up everybody behind it."""
+
+PENDING_APPENDS_MAX: Final = 16_384
+"""Appends that may wait; who comes later is refused at once (P12)."""
+
+STATEMENT_SECONDS: Final = 4.0
+ANSWER_SECONDS: Final = 10.0
+"""How long an append in doubt is asked about before its caller is told that the outcome is unknown."""
+
+RETRY_SECONDS: Final = 0.1
+
+_log = structlog.get_logger(__name__)
+
+# What the server reports as the statement's own fault: it was rolled back, and would fail again.
+_OWN_FAULTS: Final = ("22", "23", "42")
+
+
+class _Waiting:
+    """One append on its way: what to store, its hashes, who waits, and whether an attempt is in doubt."""
+
+    __slots__ = ("answer", "append", "deadline", "hashes", "in_doubt")
+
+    def __init__(self, append: Append, answer: asyncio.Future[Appended], deadline: float) -> None:
+        self.append = append
+        self.hashes = chain_of(append)
+        self.answer = answer
+        self.deadline = deadline
+        self.in_doubt = False
+
+    @property
+    def appended(self) -> Appended:
+        first = self.append.expected_version + 1
+        return Appended(first, self.append.expected_version + len(self.hashes), self.hashes[-1])
+
+    def resolve(self) -> None:
+        if not self.answer.done():
+            self.answer.set_result(self.appended)
+
+    def fail(self, error: BaseException) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+class GroupCommit:
+    """The one writer of a process: callers wait for their own answer, the commits are shared.
+
+    The connection belongs to a task of its own, so cancelling a caller never touches it; after any exception it is
+    cut, and every append that it carried is asked about by command id before anybody is answered.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Awaitable[Connection]],
+        *,
+        on_commit: Callable[[], None] = lambda: None,
+        answer_seconds: float = ANSWER_SECONDS,
+        statement_seconds: float = STATEMENT_SECONDS,
+    ) -> None:
+        self._connect = connect
+        self._on_commit = on_commit
+        self._answer_seconds = answer_seconds
+        self._statement_seconds = statement_seconds
+        self._pending: deque[_Waiting] = deque()
+        self._work = asyncio.Event()
+        self._connection: Connection | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._closing = False
+
+    def start(self) -> None:
+        """Begin to commit; appends made before wait."""
+        self._task = asyncio.create_task(self._run(), name="group-commit")
+
+    async def close(self) -> None:
+        """Commit what is waiting, then end; whoever then still waits learns that the outcome is unknown."""
+        self._closing = True
+        self._work.set()
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=self._answer_seconds + self._statement_seconds)
+            self._task.cancel()
+            await asyncio.wait({self._task})
+        for waiting in self._pending:
+            waiting.fail(UnknownOutcome("the store was closed"))
+        self._pending.clear()
+        self._cut()
+
+    async def append(self, append: Append) -> Appended:
+        """Store an append whole; raises `Conflict`, `BrokenChain`, `UnknownOutcome` or `Overloaded`."""
+        if not append.events:
+            raise ValueError("an append has at least one event")
+        if self._closing or len(self._pending) >= PENDING_APPENDS_MAX:
+            raise Overloaded(f"{len(self._pending)} appends are waiting")
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(append, loop.create_future(), time.monotonic() + self._answer_seconds)
+        self._pending.append(waiting)
+        self._work.set()
+        return await waiting.answer
+
+    async def _run(self) -> None:
+        while not (self._closing and not self._pending):
+            if not self._pending:
+                self._work.clear()
+                await self._work.wait()
+                continue
+            batch = self._take()
+            if not batch:
+                continue
+            try:
+                await self._commit(batch)
+            except Exception as error:
+                # Whatever it was, asyncpg's own confusion when a backend is killed included, the writer goes on.
+                self._cut()
+                await self._doubt(batch, error)
+            except asyncio.CancelledError:
+                self._cut()
+                for waiting in batch:
+                    waiting.fail(UnknownOutcome("the writer ended"))
+                raise
+
+    def _take(self) -> list[_Waiting]:
+        """Take the next batch: at most one append a stream, and an append in doubt alone."""
+        if self._pending[0].in_doubt:
+            return [self._pending.popleft()]
+        batch: list[_Waiting] = []
+        later: list[_Waiting] = []
+        streams: set[UUID] = set()
+        size = 0
+        while self._pending and len(batch) < BATCH_APPENDS_MAX and size < BATCH_BYTES_MAX:
+            waiting = self._pending.popleft()
+            if waiting.answer.cancelled():
+                continue
+            if waiting.in_doubt or waiting.append.stream_id in streams:
+                later.append(waiting)
+                continue
+            streams.add(waiting.append.stream_id)
+            size += sum(len(event.body) for event in waiting.append.events)
+            batch.append(waiting)
+        self._pending.extendleft(reversed(later))
+        return batch
+
+    async def _commit(self, batch: list[_Waiting]) -> None:
+        if self._connection is None:
+            self._connection = await asyncio.wait_for(self._connect(), self._statement_seconds)
+        connection = self._connection
+        if batch[0].in_doubt:
+            # Ask first: the attempt in doubt may have been stored. If it was not, storing it again is harmless, as
+            # its version and its command id can be taken only once.
+            batch = await limited(connection, _unsettled(connection, batch), self._statement_seconds)
+            if not batch:
+                return
+        applied = await limited(connection, _apply(connection, batch), self._statement_seconds)
+        if applied:
+            self._on_commit()
+        for index in applied:
+            batch[index].resolve()
+        if len(applied) < len(batch):
+            failed = [waiting for index, waiting in enumerate(batch) if index not in applied]
+            unsettled = await limited(connection, _unsettled(connection, failed), self._statement_seconds)
+            self._ask_again(unsettled, "refused, yet nothing stands in the way")
+
+    async def _doubt(self, batch: list[_Waiting], error: Exception) -> None:
+        unanswered = [waiting for waiting in batch if not waiting.answer.done()]
+        is_own_fault = isinstance(error, asyncpg.PostgresError) and (error.sqlstate or "")[:2] in _OWN_FAULTS
+        if is_own_fault and len(unanswered) == 1:
+            unanswered[0].fail(error)
+            return
+        _log.warning("commit_in_doubt", appends=len(unanswered), error=repr(error))
+        self._ask_again(unanswered, repr(error))
+        if not is_own_fault:
+            await asyncio.sleep(RETRY_SECONDS)
+
+    def _ask_again(self, unanswered: list[_Waiting], why: str) -> None:
+        for waiting in reversed(unanswered):
+            if time.monotonic() >= waiting.deadline:
+                waiting.fail(UnknownOutcome(f"no certain answer in time: {why}"))
+                continue
+            waiting.in_doubt = True
+            self._pending.appendleft(waiting)
+
+    def _cut(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
+
+
+async def _apply(connection: Connection, batch: list[_Waiting]) -> set[int]:
+    """Store a batch in one transaction; returns the indices of the appends that were applied."""
+    creations = [w.append for w in batch if w.append.expected_version == 0 and w.append.epoch == 0]
+    arguments = append_arguments((waiting.append, waiting.hashes) for waiting in batch)
+    if not creations:
+        rows = await connection.fetch(statements.APPEND, *arguments)
+    else:
+        async with connection.transaction():
+            await create_streams(connection, creations)
+            rows = await connection.fetch(statements.APPEND, *arguments)
+    return {row[0] - 1 for row in rows}
+
+
+async def create_streams(connection: Connection, appends: Iterable[Append]) -> None:
+    """Insert the rows of streams that are about to get their first event; existing rows are left alone."""
+    rows = [(a.stream_id, a.kind, a.prev_hash) for a in appends]
+    await connection.execute(statements.CREATE_STREAMS, *(list(column) for column in zip(*rows, strict=True)))
+
+
+async def _unsettled(connection: Connection, batch: list[_Waiting]) -> list[_Waiting]:
+    """Answer every append that is certain by now; returns those that nothing stands in the way of."""
+    rows = await connection.fetch(
+        statements.STANDING,
+        [waiting.append.stream_id for waiting in batch],
+        [waiting.append.command_id for waiting in batch],
+    )
+    unsettled = []
+    for row in rows:
+        waiting = batch[row["i"] - 1]
+        if waiting.in_doubt and row["hash"] == waiting.hashes[-1]:
+            waiting.resolve()
+        elif (error := why_not(waiting.append, row)) is not None:
+            waiting.fail(error)
+        else:
+            unsettled.append(waiting)
+    return unsettled
+
+
+def why_not(append: Append, standing: asyncpg.Record) -> Conflict | BrokenChain | None:
+    """Return what keeps an append from being applied as the stream stands, or None if nothing does."""
+    version, epoch = standing["version"] or 0, standing["epoch"] or 0
+
+    def conflict(kind: ConflictKind) -> Conflict:
+        return Conflict(kind, append.stream_id, version=version, epoch=epoch)
+
+    if standing["request_hash"] is not None:
+        return conflict(ConflictKind.DUPLICATE_COMMAND)
+    if epoch != append.epoch:
+        return conflict(ConflictKind.FENCED)
+    if version != append.expected_version:
+        return conflict(ConflictKind.STALE)
+    if standing["head_hash"] not in {None, append.prev_hash}:
+        return BrokenChain(f"stream {append.stream_id}: the head at version {version} has another hash")
+    if (standing["recorded_at_ms"] or 0) > append.recorded_at_ms:
+        return BrokenChain(f"stream {append.stream_id}: time would run backwards behind version {version}")
+    return None

@@ -1,0 +1,184 @@
+"""Who may write a stream: epochs, leases, zombies (O1, O2, O3, O8)."""
+
+import asyncio
+import time
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from diwan.chassis.store import Append, Claim, Conflict, ConflictKind, EventStore, append_in
+from tests.integration.store.conftest import Prepared, new_append
+
+
+async def created(store: EventStore) -> UUID:
+    stream_id = uuid4()
+    await store.append(new_append(stream_id))
+    return stream_id
+
+
+async def claimed(store: EventStore, stream_id: UUID, owner: str, lease_seconds: float = 5.0) -> Claim:
+    claim = await store.claim(stream_id, owner, lease_seconds=lease_seconds)
+    assert claim is not None
+    return claim
+
+
+async def somebody_waits(connection: asyncpg.Connection) -> None:
+    async with asyncio.timeout(3):
+        while not await connection.fetchval("select count(*) from pg_locks where not granted"):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+def next_append(claim: Claim) -> Append:
+    return new_append(
+        claim.stream_id, claim.version, claim.head_hash, epoch=claim.epoch, recorded_at_ms=claim.recorded_at_ms
+    )
+
+
+async def test_a_claim_carries_the_head_and_the_databases_clock(store: EventStore):
+    stream_id = uuid4()
+    appended = await store.append(new_append(stream_id, recorded_at_ms=77))
+
+    claim = await claimed(store, stream_id, "me")
+
+    assert (claim.epoch, claim.version, claim.head_hash, claim.recorded_at_ms) == (1, 1, appended.head_hash, 77)
+    assert abs(claim.database_now_ms - time.time_ns() // 1_000_000) < 60_000
+
+
+async def test_a_running_lease_keeps_others_out_until_it_is_released_or_ends(store: EventStore):
+    stream_id = await created(store)
+    mine = await claimed(store, stream_id, "me")
+
+    assert await store.claim(stream_id, "other") is None
+    assert await store.claim(uuid4(), "other") is None
+    assert await store.renew_lease(stream_id, "me", mine.epoch)
+    assert not await store.renew_lease(stream_id, "other", mine.epoch)
+    assert await store.release_lease(stream_id, "me", mine.epoch)
+    other = await claimed(store, stream_id, "other", lease_seconds=0.0)
+    assert not await store.renew_lease(stream_id, "me", mine.epoch)
+    back = await claimed(store, stream_id, "me")
+    assert (mine.epoch, other.epoch, back.epoch) == (1, 2, 3)
+
+
+async def test_many_leases_are_renewed_at_once_and_the_lost_ones_named(store: EventStore):
+    ids = [await created(store) for _ in range(3)]
+    epochs = {stream_id: (await claimed(store, stream_id, "me", 0.0)).epoch for stream_id in ids}
+    await claimed(store, ids[1], "other")
+
+    assert await store.renew_leases("me", epochs) == {ids[0], ids[2]}
+
+
+async def test_o1_an_append_with_an_older_epoch_is_fenced_though_its_version_fits(store: EventStore):
+    stream_id = await created(store)
+    zombie = await claimed(store, stream_id, "zombie", lease_seconds=0.0)
+    await claimed(store, stream_id, "owner")
+
+    with pytest.raises(Conflict) as refused:
+        await store.append(next_append(zombie))
+
+    assert (refused.value.kind, refused.value.epoch) == (ConflictKind.FENCED, 2)
+    assert len(await store.read(stream_id)) == 1
+
+
+async def test_o2_a_zombie_that_writes_during_a_takeover_waits_and_gets_nothing(store: EventStore, prepared: Prepared):
+    stream_id = await created(store)
+    zombie = await claimed(store, stream_id, "zombie", lease_seconds=0.0)
+    takeover = await asyncpg.connect(prepared.url("table_rw"))
+    transaction = takeover.transaction()
+    await transaction.start()
+    await takeover.execute("update stream set epoch = epoch + 1, owner = 'owner' where stream_id = $1", stream_id)
+
+    writing = asyncio.create_task(store.append(next_append(zombie)))
+    await somebody_waits(takeover)
+    assert not writing.done()
+    await transaction.commit()
+    await takeover.close()
+
+    with pytest.raises(Conflict) as refused:
+        await writing
+    assert refused.value.kind is ConflictKind.FENCED
+    assert len(await store.read(stream_id)) == 1
+
+
+async def test_o2_a_zombie_wins_if_the_takeover_is_rolled_back(store: EventStore, prepared: Prepared):
+    stream_id = await created(store)
+    owner = await claimed(store, stream_id, "owner", lease_seconds=0.0)
+    takeover = await asyncpg.connect(prepared.url("table_rw"))
+    transaction = takeover.transaction()
+    await transaction.start()
+    await takeover.execute("update stream set epoch = epoch + 1 where stream_id = $1", stream_id)
+
+    writing = asyncio.create_task(store.append(next_append(owner)))
+    await somebody_waits(takeover)
+    await transaction.rollback()
+    await takeover.close()
+
+    assert (await writing).last_version == 2
+
+
+async def test_o3_the_new_owners_first_event_commits_with_its_claim_or_not_at_all(store: EventStore):
+    stream_id = await created(store)
+
+    claim = await store.claim(stream_id, "me", lease_seconds=0.0, first_event=next_append)
+    assert claim is not None
+    events = await store.read(stream_id)
+    assert (claim.version, claim.head_hash, claim.epoch) == (2, events[-1].hash, 1)
+    assert [e.epoch for e in events] == [0, 1]
+
+    def wrong(claim: Claim) -> Append:
+        return new_append(claim.stream_id, claim.version + 5, claim.head_hash, epoch=claim.epoch)
+
+    with pytest.raises(Conflict):
+        await store.claim(stream_id, "me", first_event=wrong)
+    head = await store.head(stream_id)
+    assert head is not None
+    assert (head.epoch, head.version) == (1, 2)
+
+
+async def test_o8_of_parallel_claims_one_gets_the_stream(store: EventStore):
+    stream_id = await created(store)
+
+    claims = await asyncio.gather(*(store.claim(stream_id, f"owner-{n}") for n in range(12)))
+
+    assert [c.epoch for c in claims if c is not None] == [1]
+
+
+async def test_o1_two_processes_fighting_for_a_stream_never_mix_their_epochs(store: EventStore, prepared: Prepared):
+    stream_id = await created(store)
+    rival_store = await EventStore.open(prepared.url("table_rw"))
+
+    async def fight(mine: EventStore, owner: str) -> int:
+        written, lost = 0, []
+        for _ in range(15):
+            claim = await mine.claim(stream_id, owner, lease_seconds=0.0)
+            assert claim is not None
+            version, head = claim.version, claim.head_hash
+            try:
+                for _ in range(5):
+                    append = new_append(stream_id, version, head, epoch=claim.epoch)
+                    appended = await mine.append(append)
+                    version, head, written = appended.last_version, appended.head_hash, written + 1
+            except Conflict as conflict:
+                lost.append(conflict.kind)
+        assert set(lost) <= {ConflictKind.FENCED}
+        return written
+
+    counts = await asyncio.gather(fight(store, "a"), fight(rival_store, "b"))
+    await rival_store.close()
+
+    events = await store.read(stream_id)
+    assert len(events) == 1 + sum(counts)
+    assert [e.version for e in events] == list(range(1, len(events) + 1))
+    epochs = [e.epoch for e in events]
+    assert epochs == sorted(epochs)
+
+
+async def test_an_append_in_a_transaction_is_fenced_too(store: EventStore):
+    stream_id = await created(store)
+    zombie = await claimed(store, stream_id, "zombie", lease_seconds=0.0)
+    await claimed(store, stream_id, "owner")
+
+    with pytest.raises(Conflict) as refused:
+        await store.database.run(lambda connection: append_in(connection, next_append(zombie)))
+
+    assert refused.value.kind is ConflictKind.FENCED
