@@ -1,0 +1,38 @@
+"""Stored events as messages and back: nothing is interpreted, the body stays the bytes it is."""
+
+from diwan.api.event.v1.event_pb2 import StoredEvent as StoredMessage
+from diwan.core.log import LoggedEvent
+
+
+def stored_message(event: LoggedEvent) -> StoredMessage:
+    """Return the message of a stored event."""
+    return StoredMessage(
+        stream_id=event.stream_id,
+        version=event.version,
+        event_id=event.event_id,
+        command_id=event.command_id,
+        epoch=event.epoch,
+        type_id=event.type_id,
+        schema_version=event.schema_v,
+        recorded_at_ms=event.recorded_at_ms,
+        body=event.body,
+        prev_hash=event.prev_hash,
+        hash=event.hash,
+    )
+
+
+def logged_event(message: StoredMessage) -> LoggedEvent:
+    """Return the stored event of a message, unchecked: the verifier checks it."""
+    return LoggedEvent(
+        stream_id=message.stream_id,
+        version=message.version,
+        event_id=message.event_id,
+        command_id=message.command_id,
+        epoch=message.epoch,
+        type_id=message.type_id,
+        schema_v=message.schema_version,
+        recorded_at_ms=message.recorded_at_ms,
+        body=message.body,
+        prev_hash=message.prev_hash,
+        hash=message.hash,
+    )
