@@ -1,0 +1,1 @@
+"""Decisions of bots, from what their seat may see and nothing else. Pure."""
