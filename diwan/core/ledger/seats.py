@@ -1,0 +1,220 @@
+"""What a table's events mean for the ledger: whose escrow holds what, and what has to be posted.
+
+A fold of one table's stream. It keeps every sitting's stack beside the ledger, so that the two are compared at every
+step: an event that does not fit is refused as a whole (`Disagreement`) before any chip moves.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from diwan.core.hand.events import HandEnded, HandStarted
+from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account
+from diwan.core.ledger.books import Transfer
+from diwan.core.ledger.posting import Confirmation, LinkedSet, Request, Revocation
+from diwan.core.ledger.settlement import Payoff, settle
+from diwan.core.table.events import (
+    BuyInRefused,
+    BuyInRequested,
+    SeatFunded,
+    SeatReleased,
+    TableCreated,
+    TableEvent,
+    TopUpRequested,
+)
+
+
+class Disagreement(Exception):  # noqa: N818  (told apart from a fault of the program: the log itself is at odds)
+    """An event does not fit the table's earlier events: nothing of it may be posted."""
+
+
+class Sitting(Struct, frozen=True):
+    """Somebody's stay at a seat. ``stack`` is what the escrow account must hold."""
+
+    sitting: str
+    seat: int
+    player: str
+    is_bot: bool
+    stack: int = 0
+
+
+class Asked(Struct, frozen=True):
+    """Chips on their way into a sitting's escrow that the table has not heard about yet."""
+
+    transfer_id: str
+    sitting: str
+    amount: int
+
+
+class DealtIn(Struct, frozen=True):
+    """A sitting in the running hand, with the stack that it brought."""
+
+    seat: int
+    sitting: str
+    stack: int
+
+
+class Dealt(Struct, frozen=True):
+    """The running hand, as far as the ledger cares."""
+
+    hand_id: str
+    seats: tuple[DealtIn, ...]
+
+
+class TableSeats(Struct, frozen=True):
+    """One table after the event of number ``version``; ``is_for_chips`` is False where no wallet stands behind it."""
+
+    table_id: str
+    version: int = 0
+    is_for_chips: bool = True
+    sittings: tuple[Sitting, ...] = ()
+    asked: tuple[Asked, ...] = ()
+    hand: Dealt | None = None
+
+
+type Step = tuple[TableSeats, tuple[Request, ...]]
+
+_NOTHING: Final[tuple[Request, ...]] = ()
+
+
+def follow(table: TableSeats, event: TableEvent, version: int) -> Step:
+    """Return the table after an event and what the ledger has to do for it; raises `Disagreement`.
+
+    An event that was followed before changes nothing and asks for nothing; a hole in the versions is a disagreement.
+    """
+    if version <= table.version:
+        return table, _NOTHING
+    if version != table.version + 1:
+        raise Disagreement(f"version {version} follows {table.version}")
+    after, requests = _follow(table, event, f"table/{table.table_id}/{version}")
+    return replace(after, version=version), requests
+
+
+def _follow(table: TableSeats, event: TableEvent, cause: str) -> Step:
+    if isinstance(event, TableCreated):
+        return replace(table, is_for_chips=event.config.chips == "wallet"), _NOTHING
+    if not table.is_for_chips:
+        return table, _NOTHING
+    match event:
+        case BuyInRequested():
+            return _buy_in(table, event)
+        case TopUpRequested():
+            asked = Asked(event.transfer_id, _at(table, event.seat).sitting, event.amount)
+            return replace(table, asked=(*table.asked, asked)), _NOTHING
+        case SeatFunded():
+            return _funded(table, event)
+        case BuyInRefused():
+            return _refused(table, event, cause)
+        case HandStarted():
+            return _started(table, event)
+        case HandEnded():
+            return _ended(table, event, cause)
+        case SeatReleased():
+            return _released(table, event, cause)
+        case _:
+            return table, _NOTHING
+
+
+def _buy_in(table: TableSeats, event: BuyInRequested) -> Step:
+    if any(sitting.seat == event.seat for sitting in table.sittings):
+        raise Disagreement(f"seat {event.seat} is taken")
+    sitting = Sitting(event.transfer_id, event.seat, event.player, event.is_bot)
+    asked = Asked(event.transfer_id, event.transfer_id, event.amount)
+    return replace(table, sittings=(*table.sittings, sitting), asked=(*table.asked, asked)), _NOTHING
+
+
+def _funded(table: TableSeats, event: SeatFunded) -> Step:
+    asked = _awaited(table, event.transfer_id)
+    sitting = _at(table, event.seat)
+    if (asked.sitting, asked.amount) != (sitting.sitting, event.amount):
+        raise Disagreement(f"transfer {event.transfer_id} was asked for otherwise")
+    table = _answered(table, asked)
+    table = _with(table, replace(sitting, stack=sitting.stack + event.amount))
+    escrow = escrow_account(sitting.sitting).account_id
+    return table, (Confirmation(event.transfer_id, escrow, event.amount),)
+
+
+def _refused(table: TableSeats, event: BuyInRefused, cause: str) -> Step:
+    asked = _awaited(table, event.transfer_id)
+    table = _answered(table, asked)
+    # The first transfer of a sitting carries its name; without it there is no sitting.
+    if asked.transfer_id == asked.sitting:
+        table = _without(table, asked.sitting)
+    # Whether the refusal was the wallet's or the table never got through: the id must not come true later.
+    return table, (Revocation(event.transfer_id, event.reason, cause),)
+
+
+def _started(table: TableSeats, event: HandStarted) -> Step:
+    if table.hand is not None:
+        raise Disagreement(f"hand {table.hand.hand_id} has not ended")
+    by_sitting = {sitting.sitting: sitting for sitting in table.sittings}
+    for seat in event.seats:
+        sitting = by_sitting.get(seat.sitting)
+        if sitting is None or sitting.seat != seat.seat or sitting.stack != seat.stack:
+            raise Disagreement(f"seat {seat.seat} of hand {event.hand_id} is not the sitting with its stack")
+    seats = tuple(DealtIn(seat.seat, seat.sitting, seat.stack) for seat in event.seats)
+    return replace(table, hand=Dealt(event.hand_id, seats)), _NOTHING
+
+
+def _ended(table: TableSeats, event: HandEnded, cause: str) -> Step:
+    hand = table.hand
+    if hand is None or not len(hand.seats) == len(event.payoffs) == len(event.stacks):
+        raise Disagreement("an end without its hand")
+    for seat, payoff, stack in zip(hand.seats, event.payoffs, event.stacks, strict=True):
+        if seat.stack + payoff != stack or stack < 0:
+            raise Disagreement(f"seat {seat.seat}: {seat.stack} and {payoff} do not make {stack}")
+    if sum(event.payoffs) != 0 or (event.result == "void" and any(event.payoffs)):
+        raise Disagreement(f"payoffs of hand {hand.hand_id} sum to {sum(event.payoffs)}, result {event.result}")
+    payoffs = [Payoff(s.seat, s.sitting, amount) for s, amount in zip(hand.seats, event.payoffs, strict=True)]
+    won = {payoff.sitting: payoff.amount for payoff in payoffs}
+    sittings = tuple(replace(s, stack=s.stack + won.get(s.sitting, 0)) for s in table.sittings)
+    table = replace(table, sittings=sittings, hand=None)
+    request = settle(hand.hand_id, payoffs, cause)
+    return table, (request,) if request.transfers else _NOTHING
+
+
+def _released(table: TableSeats, event: SeatReleased, cause: str) -> Step:
+    sitting = _at(table, event.seat)
+    if (sitting.sitting, sitting.player, sitting.stack) != (event.sitting, event.player, event.amount):
+        raise Disagreement(f"seat {event.seat} is released with {event.amount}, its stack is {sitting.stack}")
+    if table.hand is not None and any(seat.sitting == sitting.sitting for seat in table.hand.seats):
+        raise Disagreement(f"seat {event.seat} is released during its hand")
+    requests: list[Request] = []
+    for asked in table.asked:
+        if asked.sitting == sitting.sitting:
+            table = _answered(table, asked)
+            requests.append(Revocation(asked.transfer_id, "SEAT_RELEASED", cause))
+    escrow = escrow_account(sitting.sitting).account_id
+    home = BOTS.account_id if sitting.is_bot else player_account(sitting.player).account_id
+    cash_out = Transfer(named_id(sitting.sitting, "cash_out"), escrow, home, event.amount, "cash_out", cause)
+    requests.append(LinkedSet((cash_out,) if event.amount else (), closes=(escrow,)))
+    return _without(table, sitting.sitting), tuple(requests)
+
+
+def _at(table: TableSeats, seat: int) -> Sitting:
+    for sitting in table.sittings:
+        if sitting.seat == seat:
+            return sitting
+    raise Disagreement(f"nobody sits at seat {seat}")
+
+
+def _awaited(table: TableSeats, transfer_id: str) -> Asked:
+    for asked in table.asked:
+        if asked.transfer_id == transfer_id:
+            return asked
+    raise Disagreement(f"nobody asked for transfer {transfer_id}")
+
+
+def _answered(table: TableSeats, answered: Asked) -> TableSeats:
+    return replace(table, asked=tuple(asked for asked in table.asked if asked != answered))
+
+
+def _with(table: TableSeats, changed: Sitting) -> TableSeats:
+    return replace(table, sittings=tuple(changed if s.sitting == changed.sitting else s for s in table.sittings))
+
+
+def _without(table: TableSeats, sitting: str) -> TableSeats:
+    return replace(table, sittings=tuple(s for s in table.sittings if s.sitting != sitting))

@@ -1,0 +1,191 @@
+"""What a table's stream means for the ledger: followed once, in order, and only while it adds up."""
+
+import pytest
+
+from diwan.core.hand.events import HandEnded, HandSeat, HandStarted
+from diwan.core.hand.settings import HandSettings
+from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account
+from diwan.core.ledger.posting import Confirmation, LinkedSet, Revocation
+from diwan.core.ledger.seats import Disagreement, TableSeats, follow
+from diwan.core.table.config import TableConfig
+from diwan.core.table.events import (
+    BuyInRefused,
+    BuyInRequested,
+    SeatFunded,
+    SeatReleased,
+    TableCreated,
+    TableEvent,
+    TopUpRequested,
+)
+
+TABLE = named_id(BOTS.account_id, "table")
+HAND = named_id(TABLE, "hand/1")
+S0, S1 = named_id(TABLE, "sitting/0"), named_id(TABLE, "sitting/1")
+TOP_UP = named_id(TABLE, "top-up")
+
+
+def created(chips: str = "wallet") -> TableCreated:
+    config = TableConfig(name="t", hand=HandSettings(small_blind=1, big_blind=2), chips=chips)
+    return TableCreated(TABLE, config, "host", 1)
+
+
+def asks(seat: int, player: str, sitting: str) -> BuyInRequested:
+    return BuyInRequested(seat, player, player == "bot", 100, sitting, 1, post_at_once=False)
+
+
+def started(*stacks: int) -> HandStarted:
+    seats = tuple(
+        HandSeat(i, f"p{i}", stack, sitting=s) for i, (s, stack) in enumerate(zip((S0, S1), stacks, strict=True))
+    )
+    return HandStarted(HAND, 1, 1, created().config.hand, seats, 0, 1, (), b"", (), (), b"", b"", 1)
+
+
+def ended(payoffs: tuple[int, int], stacks: tuple[int, int], result: str = "showdown") -> HandEnded:
+    return HandEnded(result, stacks, payoffs, (0, 0), (0, 0), b"", 1)
+
+
+SEATED: tuple[TableEvent, ...] = (
+    created(),
+    asks(0, "p0", S0),
+    SeatFunded(0, 100, S0, 1),
+    asks(1, "bot", S1),
+    SeatFunded(1, 100, S1, 1),
+)
+
+
+def given(*events: TableEvent) -> tuple[TableSeats, list[object]]:
+    """Return the table after the events, and everything that was asked of the ledger."""
+    table, requests = TableSeats(TABLE), []
+    for version, event in enumerate(events, 1):
+        table, asked = follow(table, event, version)
+        requests += asked
+    return table, requests
+
+
+def refused(*events: TableEvent) -> str:
+    table, _ = given(*events[:-1])
+    with pytest.raises(Disagreement) as caught:
+        follow(table, events[-1], len(events))
+    return str(caught.value)
+
+
+def test_a_funded_seat_is_checked_against_the_ledger():
+    _, requests = given(*SEATED)
+
+    assert requests == [
+        Confirmation(S0, escrow_account(S0).account_id, 100),
+        Confirmation(S1, escrow_account(S1).account_id, 100),
+    ]
+
+
+def test_a_hand_is_settled_from_its_end_and_the_seat_goes_home_with_its_stack():
+    table, requests = given(
+        *SEATED,
+        started(100, 100),
+        ended((-30, 30), (70, 130)),
+        SeatReleased(0, "p0", S0, 70, "player", 1),
+        SeatReleased(1, "bot", S1, 130, "player", 1),
+    )
+
+    paid, home, bot_home = requests[2:]
+    e0, e1 = escrow_account(S0).account_id, escrow_account(S1).account_id
+    assert [(t.debit_account, t.credit_account, t.amount, t.code) for t in paid.transfers] == [(e0, e1, 30, "hand")]
+    assert [(t.debit_account, t.credit_account, t.amount) for t in home.transfers] == [
+        (e0, player_account("p0").account_id, 70)
+    ]
+    assert (bot_home.transfers[0].credit_account, bot_home.closes) == (BOTS.account_id, (e1,))
+    assert table.sittings == ()
+
+
+def test_an_event_that_comes_again_asks_for_nothing():
+    table, _ = given(*SEATED, started(100, 100), ended((-30, 30), (70, 130)))
+
+    assert follow(table, ended((-30, 30), (70, 130)), 7) == (table, ())
+    assert follow(table, SEATED[0], 1) == (table, ())
+
+
+def test_a_hole_is_never_stepped_over():
+    table, _ = given(*SEATED)
+
+    with pytest.raises(Disagreement):
+        follow(table, started(100, 100), 7)
+
+
+def test_a_voided_hand_settles_nothing():
+    _, requests = given(*SEATED, started(100, 100), ended((0, 0), (100, 100), "void"))
+
+    assert len(requests) == 2
+
+
+def test_a_busted_seat_closes_its_escrow_without_a_transfer():
+    _, requests = given(
+        *SEATED, started(100, 100), ended((-100, 100), (0, 200)), SeatReleased(0, "p0", S0, 0, "busted", 1)
+    )
+
+    assert requests[-1] == LinkedSet((), closes=(escrow_account(S0).account_id,))
+
+
+def test_a_top_up_adds_to_the_stack_of_the_next_hand():
+    table, requests = given(
+        *SEATED,
+        started(100, 100),
+        TopUpRequested(0, 50, TOP_UP, 1),
+        SeatFunded(0, 50, TOP_UP, 1),
+        ended((-30, 30), (70, 130)),
+    )
+
+    assert table.sittings[0].stack == 120
+    assert requests[2] == Confirmation(TOP_UP, escrow_account(S0).account_id, 50)
+
+
+def test_a_refused_buy_in_leaves_no_sitting_and_can_never_come_true():
+    table, requests = given(*SEATED[:2], BuyInRefused(0, S0, "EXCEEDS_BALANCE", 1))
+
+    assert (table.sittings, table.asked) == ((), ())
+    assert [type(request) for request in requests] == [Revocation]
+
+
+def test_a_refused_top_up_keeps_the_seat():
+    table, _ = given(*SEATED, TopUpRequested(0, 50, TOP_UP, 1), BuyInRefused(0, TOP_UP, "EXCEEDS_BALANCE", 1))
+
+    assert [(s.seat, s.stack) for s in table.sittings] == [(0, 100), (1, 100)]
+    assert table.asked == ()
+
+
+def test_a_top_up_still_on_its_way_is_revoked_before_the_seat_goes_home():
+    _, requests = given(*SEATED, TopUpRequested(0, 50, TOP_UP, 1), SeatReleased(0, "p0", S0, 100, "operator", 1))
+
+    assert [type(request) for request in requests[2:]] == [Revocation, LinkedSet]
+
+
+def test_a_table_that_plays_for_match_chips_never_reaches_the_wallet():
+    """L12."""
+    _, requests = given(created("match"), *SEATED[1:], started(5, 5), ended((5, -5), (10, 0)))
+
+    assert requests == []
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (*SEATED, started(100, 101)),
+        (*SEATED, started(100, 100), started(100, 100)),
+        (*SEATED, ended((0, 0), (100, 100))),
+        (*SEATED, started(100, 100), ended((-30, 31), (70, 131))),
+        (*SEATED, started(100, 100), ended((-30, 30), (70, 131))),
+        (*SEATED, started(100, 100), ended((-101, 101), (-1, 201))),
+        (*SEATED, started(100, 100), ended((-30, 30), (70, 130), "void")),
+        (*SEATED, SeatReleased(0, "p0", S0, 101, "player", 1)),
+        (*SEATED, SeatReleased(0, "p1", S0, 100, "player", 1)),
+        (*SEATED, SeatReleased(0, "p0", S1, 100, "player", 1)),
+        (*SEATED, started(100, 100), SeatReleased(0, "p0", S0, 100, "player", 1)),
+        (*SEATED, SeatReleased(5, "p0", S0, 100, "player", 1)),
+        (*SEATED, SeatFunded(0, 100, S0, 1)),
+        (*SEATED[:2], SeatFunded(0, 101, S0, 1)),
+        (*SEATED, asks(0, "p2", TOP_UP)),
+        (*SEATED, BuyInRefused(0, TOP_UP, "EXCEEDS_BALANCE", 1)),
+    ],
+)
+def test_events_that_do_not_add_up_are_refused_whole(events):
+    """L10: a stream at odds with itself moves no chip; its table waits for an operator."""
+    assert refused(*events)
