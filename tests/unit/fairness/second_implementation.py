@@ -209,3 +209,7 @@ def day_key_aad(day):
 
 def hand_key_aad(hand, epoch, day, commitment):
     return fields("handkey/v1", hand, epoch, day, commitment)
+
+
+def fingerprint(secret):
+    return digest(fields("fingerprint/v1", secret))

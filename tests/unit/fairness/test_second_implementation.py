@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diwan.chassis import keyfile, vault
 from diwan.core import fairness, hashing, merkle
 from diwan.core.cards import format_cards
 from tests.unit.fairness import second_implementation as second
@@ -194,10 +195,18 @@ def test_the_keys_at_rest_of_the_page_are_derived_and_bound_as_it_says():
     v = _vectors(11)
     master, day, hand = _raw(v["master"]), int(v["day"]), uuid.UUID(v["hand_id"])
 
+    epoch, commitment = int(v["epoch"]), _raw(v["commitment"])
+
     assert second.master_of_next_day(master, day).hex() == v["master_next_day"]
     assert second.wrapping_key(master, day).hex() == v["wrap_key"]
     assert second.day_key_aad(day).hex() == v["day_key_aad"]
-    assert second.hand_key_aad(hand, int(v["epoch"]), day, _raw(v["commitment"])).hex() == v["hand_aad"]
+    assert second.hand_key_aad(hand, epoch, day, commitment).hex() == v["hand_aad"]
+    assert second.fingerprint(SECRET).hex() == v["fingerprint"]
+    assert keyfile.next_master(master, day).hex() == v["master_next_day"]
+    assert keyfile.wrapping_key_of(master, day).hex() == v["wrap_key"]
+    assert vault.day_key_aad(day).hex() == v["day_key_aad"]
+    assert vault.hand_key_aad(str(hand), epoch, day, commitment).hex() == v["hand_aad"]
+    assert vault.fingerprint(SECRET).hex() == v["fingerprint"]
 
 
 @given(st.uuids(), HASHES, SEED_SETS, st.integers(0, 51))
