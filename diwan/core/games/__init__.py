@@ -1,1 +1,8 @@
-"""One module a game; each says only how it differs from the hand it builds on."""
+"""The games by name. Each module says only how its game differs from the one it is built on."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from diwan.core.games.holdem import Holdem
+
+GAMES: Final[Mapping[str, Holdem]] = {"holdem": Holdem()}

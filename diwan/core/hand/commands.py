@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
 from diwan.core.hand.events import ActionKind, DecidedBy, Due, HandSeat, OpenedSeed, Seat
@@ -72,7 +74,7 @@ class MoveDeadline(Struct, frozen=True):
 class VoidHand(Struct, frozen=True):
     """End the hand without a result and give everything back (H9)."""
 
-    reason: str
+    reason: Literal["interrupted", "operator"]
     version: int
     now_ms: int
     decided_by: DecidedBy = "system"

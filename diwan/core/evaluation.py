@@ -1,0 +1,166 @@
+"""The exact strength of five to seven cards, one hand a call (HD-20, HD-22, HD-23).
+
+A card's code holds one base-5 digit for its rank and a 3-bit counter for its suit, so that adding codes counts both:
+the sum names the multiset of ranks and shows whether five cards share a suit. The tables behind the sums are made at
+the first call, in about a quarter of a second.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import combinations, combinations_with_replacement
+from typing import Final
+
+from diwan.core.cards import DECK, Card
+
+CATEGORIES: Final = (
+    "high_card",
+    "pair",
+    "two_pair",
+    "three_of_a_kind",
+    "straight",
+    "flush",
+    "full_house",
+    "four_of_a_kind",
+    "straight_flush",
+    "royal_flush",
+)
+STRONGEST: Final = 7462
+"""The number of classes of five cards, and the strength of a royal flush."""
+
+_SUIT_BITS: Final = 12
+_SUITS: Final = (1 << _SUIT_BITS) - 1
+_RANK_KEYS: Final = tuple(5**rank for rank in range(13))
+CODES: Final = tuple((_RANK_KEYS[card >> 2] << _SUIT_BITS) | (1 << (3 * (card & 3))) for card in DECK)
+"""Additive code of each card, for `strength_of_sum`."""
+
+# Suit with five or more cards, plus one, for each setting of the four counters; 0 where there is none.
+_FLUSH_SUITS: Final = bytes(
+    next((suit + 1 for suit in range(4) if counters >> (3 * suit) & 7 >= 5), 0) for counters in range(1 << _SUIT_BITS)
+)
+_BY_RANKS: Final[dict[int, int]] = {}
+_BY_FLUSH_RANKS: Final[dict[int, int]] = {}
+_CATEGORY_ENDS: Final[list[int]] = []
+
+_SHAPES: Final = {
+    (1, 1, 1, 1, 1): 0,
+    (2, 1, 1, 1): 1,
+    (2, 2, 1): 2,
+    (3, 1, 1): 3,
+    (3, 2): 6,
+    (4, 1): 7,
+}
+
+
+def evaluate(cards: Sequence[Card]) -> int:
+    """Return the strength of the best five of five to seven cards, 1 (weakest) to 7462.
+
+    Equal strength is a tie. Raises ValueError for another number of cards; a card given twice is the caller's fault.
+    """
+    if len(cards) == 7:  # The usual case, without a loop.
+        a, b, c, d, e, f, g = cards
+        total = CODES[a] + CODES[b] + CODES[c] + CODES[d] + CODES[e] + CODES[f] + CODES[g]
+    else:
+        total = sum([CODES[card] for card in cards])
+    try:
+        if _FLUSH_SUITS[total & _SUITS]:
+            return _flush_strength(total, cards)
+        return _BY_RANKS[total >> _SUIT_BITS]
+    except KeyError:
+        _require_tables(len(cards))
+    return evaluate(cards)
+
+
+def strength_of_sum(total: int, cards: Iterable[Card]) -> int:
+    """Return the strength of cards whose codes add up to ``total``; ``cards`` are looked at only for a flush."""
+    try:
+        if _FLUSH_SUITS[total & _SUITS]:
+            return _flush_strength(total, cards)
+        return _BY_RANKS[total >> _SUIT_BITS]
+    except KeyError:
+        _require_tables(len(tuple(cards)))
+    return strength_of_sum(total, cards)
+
+
+def category_of(strength: int) -> str:
+    """Return the category's name (`CATEGORIES`) of a strength."""
+    _build_tables()
+    return CATEGORIES[bisect_right(_CATEGORY_ENDS, strength - 1)]
+
+
+def _flush_strength(total: int, cards: Iterable[Card]) -> int:
+    suit = _FLUSH_SUITS[total & _SUITS] - 1
+    suited = [card >> 2 for card in cards if card & 3 == suit]
+    ranks = 0
+    for rank in suited:
+        ranks |= 1 << rank
+    return _BY_FLUSH_RANKS[ranks]
+
+
+def _require_tables(count: int) -> None:
+    """Build the tables, or raise ValueError where they stand and still do not know the cards."""
+    if _BY_RANKS or not 5 <= count <= 7:
+        raise ValueError(f"{count} cards are no five to seven different cards")
+    _build_tables()
+
+
+@cache
+def _build_tables() -> None:
+    plain = {ranks: _class_of(ranks, is_flush=False) for ranks in _multisets(5)}
+    suited = {ranks: _class_of(ranks, is_flush=True) for ranks in combinations(range(12, -1, -1), 5)}
+    classes = {kind: number for number, kind in enumerate(sorted({*plain.values(), *suited.values()}), 1)}
+    ends = Counter(category for category, _ in classes)
+    reached = 0
+    for category in range(len(CATEGORIES)):
+        reached += ends[category]
+        _CATEGORY_ENDS.append(reached)
+    _fill_flushes({ranks: classes[kind] for ranks, kind in suited.items()})
+    _fill_ranks({_key(ranks): classes[kind] for ranks, kind in plain.items()})
+
+
+def _class_of(ranks: tuple[int, ...], *, is_flush: bool) -> tuple[int, tuple[int, ...]]:
+    """Category and deciding ranks of five ranks in falling order."""
+    counts = sorted(((ranks.count(rank), rank) for rank in set(ranks)), reverse=True)
+    kickers = tuple(rank for _, rank in counts)
+    category = _SHAPES[tuple(count for count, _ in counts)]
+    if category:
+        return category, kickers
+    if kickers == (12, 3, 2, 1, 0):  # HD-23: the ace begins A-2-3-4-5 as a one.
+        kickers = (3, 2, 1, 0, -1)
+    if kickers[0] - kickers[4] == 4:
+        straight = 9 if kickers[0] == 12 else 8
+        return (straight if is_flush else 4), kickers[:1]
+    return (5 if is_flush else 0), kickers
+
+
+def _multisets(size: int) -> list[tuple[int, ...]]:
+    """Rank multisets that four suits can hold, in falling order."""
+    falling = combinations_with_replacement(range(12, -1, -1), size)
+    return [ranks for ranks in falling if not any(ranks[i] == ranks[i + 4] for i in range(size - 4))]
+
+
+def _key(ranks: Iterable[int]) -> int:
+    return sum(_RANK_KEYS[rank] for rank in ranks)
+
+
+def _fill_flushes(best_of_five: dict[tuple[int, ...], int]) -> None:
+    values = {sum(1 << rank for rank in ranks): strength for ranks, strength in best_of_five.items()}
+    for size in (6, 7):
+        for ranks in combinations(range(13), size):
+            mask = sum(1 << rank for rank in ranks)
+            values[mask] = max(values[mask ^ (1 << rank)] for rank in ranks)
+    _BY_FLUSH_RANKS.update(values)
+
+
+def _fill_ranks(best_of_five: dict[int, int]) -> None:
+    values = dict(best_of_five)
+    smaller = best_of_five
+    for size in (6, 7):
+        larger: dict[int, int] = {}
+        for ranks in _multisets(size):
+            key = _key(ranks)
+            larger[key] = max([smaller[key - _RANK_KEYS[rank]] for rank in set(ranks)])
+        values.update(larger)
+        smaller = larger
+    _BY_RANKS.update(values)

@@ -1,0 +1,60 @@
+"""Hold'em, and the base of every poker game: another game overrides what it does differently, and nothing else.
+
+Override points: how many hole cards, how strong they are, who begins, how far a bet may go, whether betting is still
+open, whether a fold is allowed, what the clock does for a player, and whether a hand is void before its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal
+
+from diwan.core.cards import Card
+from diwan.core.evaluation import evaluate
+from diwan.core.hand.betting import pot_sized, price_of
+from diwan.core.hand.events import ActionKind, Chips
+from diwan.core.hand.state import Deal, LiveHand, Place, Street
+
+
+class Holdem:
+    """No-limit or pot-limit hold'em (HD-1 to HD-23)."""
+
+    name: ClassVar[str] = "holdem"
+    hole_cards: ClassVar[int] = 2
+    next_streets: ClassVar[Mapping[Street, tuple[Literal["flop", "turn", "river"], int]]] = {
+        "preflop": ("flop", 3),
+        "flop": ("turn", 1),
+        "turn": ("river", 1),
+    }
+    """After each street the next one and how many cards it turns up; no cards are burnt (FORMAT)."""
+
+    def strength(self, hole: Sequence[Card], board: Sequence[Card]) -> int:
+        """Return the strength of a seat's best five cards (HD-2: none, one or two of its own)."""
+        return evaluate((*hole, *board))
+
+    def before_first(self, deal: Deal) -> Place:
+        """Return the place after which the first betting round begins: the big blind's (HD-5), else the button's."""
+        seat = deal.started.big_blind_seat
+        return deal.first - 1 if seat is None else deal.places[seat]
+
+    def highest_lift(self, state: LiveHand, place: Place, price: Chips) -> Chips | None:
+        """Return the highest total that a bet or raise may reach, or None where only the stack limits it (HD-15)."""
+        if state.deal.started.settings.limit == "pot_limit":
+            return pot_sized(state, place, price)
+        return None
+
+    def is_lifting_open(self, state: LiveHand, place: Place) -> bool:
+        """Say whether the round still takes bets and raises."""
+        return True
+
+    def may_fold(self, state: LiveHand, place: Place) -> bool:
+        """Say whether the seat may fold on its turn (HD-19: also where it could check)."""
+        return True
+
+    def clock_action(self, state: LiveHand, place: Place) -> ActionKind:
+        """Return what is done for a seat whose time is over: check where that is legal, else fold (CL-2)."""
+        return "check" if state.bets[place] >= price_of(state) else "fold"
+
+    def void_reason(self, state: LiveHand) -> Literal["no_voluntary_bet"] | None:
+        """Return why a hand is void at the end of a betting round, if it is."""
+        return None

@@ -1,0 +1,153 @@
+"""The rules of a betting round: the price, who must decide next, and what may be done for how much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from diwan.core.hand.events import Chips, Seat
+from diwan.core.hand.state import NOBODY, LiveHand, Place
+
+if TYPE_CHECKING:
+    from diwan.core.games.holdem import Holdem
+
+
+class LegalActions(Struct, frozen=True):
+    """What the seat whose turn it is may do. Ranges are the lowest and highest total for this betting round."""
+
+    seat: Seat
+    fold: bool
+    check: bool
+    call: Chips | None  # chips to add
+    bet: tuple[Chips, Chips] | None
+    raise_to: tuple[Chips, Chips] | None
+    to_call: Chips  # chips to add, 0 where the seat may check
+    pot_to: Chips | None  # the total of a pot-sized bet or raise, kept within its range (HD-16)
+
+    @property
+    def lift(self) -> tuple[Chips, Chips] | None:
+        """The range of the bet or the raise, whichever of them there is."""
+        return self.bet or self.raise_to
+
+
+def price_of(state: LiveHand) -> Chips:
+    """Return the total that a seat must reach to stay in. A short big blind leaves it at the full blind (B1)."""
+    if state.lifts:
+        return state.lifts[-1]
+    return state.deal.largest_blind if state.street == "preflop" else 0
+
+
+def last_full_raise(state: LiveHand) -> Chips:
+    """Return by how much a full raise must lift the price now (HD-12); short all-ins do not count (finer point 9)."""
+    size = state.deal.started.settings.big_blind
+    level = state.deal.largest_blind if state.street == "preflop" else 0
+    for to in state.lifts:
+        size = max(to - level, size)
+        level = to
+    return size
+
+
+def has_reopened(state: LiveHand, place: Place) -> bool:
+    """Say whether the betting is open for a raise by a seat (HD-14, B2): always before its first action of the round."""
+    seen = state.answered[place]
+    if seen < 0:
+        return True
+    lifts = state.lifts
+    if len(lifts) == seen:
+        return False
+    level = lifts[seen - 1] if seen else (state.deal.largest_blind if state.street == "preflop" else 0)
+    if state.deal.started.settings.short_allins_add_up:
+        return lifts[-1] - level >= last_full_raise(state)
+    size = state.deal.started.settings.big_blind
+    before = state.deal.largest_blind if state.street == "preflop" else 0
+    for number, to in enumerate(lifts):
+        if to - before >= size:
+            if number >= seen:
+                return True
+            size = to - before
+        before = to
+    return False
+
+
+def can_others_act(state: LiveHand, place: Place) -> bool:
+    """Say whether anybody but this seat is still in the hand with chips behind."""
+    unfolded = state.unfolded & ~(1 << place)
+    for other, stack in enumerate(state.stacks):  # noqa: SIM110  (at every action: a generator costs three times as much)
+        if stack and unfolded >> other & 1:
+            return True
+    return False
+
+
+def must_decide(state: LiveHand, place: Place, price: Chips) -> bool:
+    """Say whether a seat that can act has a decision in this round (HD-10, finer point 5)."""
+    bet = state.bets[place]
+    if state.answered[place] >= 0 and bet >= price:
+        return False
+    if can_others_act(state, place):
+        return True
+    # Alone against all-ins: only what somebody really put in has to be met, not a nominal price.
+    unfolded = state.unfolded
+    return any(other_bet > bet and unfolded >> other & 1 for other, other_bet in enumerate(state.bets))
+
+
+def next_to_act(state: LiveHand, after: Place) -> Place:
+    """Return the next place clockwise with a decision, or NOBODY: then the round is over (HD-6, HD-10)."""
+    price = price_of(state)
+    unfolded, stacks = state.unfolded, state.stacks
+    seats = len(stacks)
+    place = after
+    for _ in range(seats):
+        place += 1
+        if place >= seats:
+            place = 0
+        if stacks[place] and unfolded >> place & 1 and must_decide(state, place, price):
+            return place
+    return NOBODY
+
+
+def lift_bounds(game: Holdem, state: LiveHand, place: Place, price: Chips) -> tuple[Chips, Chips | None]:
+    """Return the lowest full total and the highest total that the rules allow, whatever the seat's chips are.
+
+    The highest is None at no-limit and never below the lowest (finer point 7).
+    """
+    lowest = price + last_full_raise(state)
+    highest = game.highest_lift(state, place, price)
+    return lowest, None if highest is None else max(highest, lowest)
+
+
+def may_lift(game: Holdem, state: LiveHand, place: Place) -> bool:
+    """Say whether a bet or raise by the seat to act is allowed at all, its amount apart."""
+    return has_reopened(state, place) and can_others_act(state, place) and game.is_lifting_open(state, place)
+
+
+def pot_sized(state: LiveHand, place: Place, price: Chips) -> Chips:
+    """Return the total of a pot-sized raise: what lies in the middle, plus the call, plus the price (HD-16, B3)."""
+    return state.pot + (price - state.bets[place]) + price
+
+
+def legal_actions(game: Holdem, state: LiveHand) -> LegalActions | None:
+    """Return what the seat to act may do, or None where nobody has a decision."""
+    place = state.actor
+    if place == NOBODY:
+        return None
+    price = price_of(state)
+    bet, stack = state.bets[place], state.stacks[place]
+    all_in = bet + stack
+    to_call = min(price - bet, stack) if price > bet else 0
+    lift = pot_to = None
+    if all_in > price and may_lift(game, state, place):
+        lowest, highest = lift_bounds(game, state, place, price)
+        top = all_in if highest is None else min(all_in, highest)
+        lift = (min(lowest, top), top)
+        pot_to = min(max(pot_sized(state, place, price), lift[0]), top)
+    return LegalActions(
+        seat=state.deal.seats[place],
+        fold=game.may_fold(state, place),
+        check=price <= bet,
+        call=to_call or None,
+        bet=None if price else lift,
+        raise_to=lift if price else None,
+        to_call=to_call,
+        pot_to=pot_to,
+    )

@@ -1,0 +1,127 @@
+"""The course of a hand between decisions: whose turn it is, the next street, the showdown, the end."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from diwan.core.games.holdem import Holdem
+from diwan.core.hand.batch import Batch
+from diwan.core.hand.betting import next_to_act
+from diwan.core.hand.events import (
+    BetReturned,
+    BettingRoundEnded,
+    BoardDealt,
+    DecidedBy,
+    HandEnded,
+    HandEvent,
+    HandResult,
+    HandVoided,
+    Share,
+    TurnBegan,
+)
+from diwan.core.hand.outcome import outcome_digest, payoffs_of
+from diwan.core.hand.pots import cut_pots, unmatched
+from diwan.core.hand.showdown import award, show_all, show_early
+from diwan.core.hand.state import NOBODY, EndedHand, HandState, Place
+
+type Step = tuple[tuple[HandEvent, ...], HandState]
+type VoidReason = Literal["no_voluntary_bet", "interrupted", "operator"]
+
+
+def begin_betting(game: Holdem, batch: Batch) -> Step:
+    """Go on after the cards were dealt."""
+    return after_action(game, batch, game.before_first(batch.state.deal))
+
+
+def after_action(game: Holdem, batch: Batch, place: Place) -> Step:
+    """Go on after a place has acted, up to the next decision or the end of the hand."""
+    unfolded = batch.state.unfolded
+    if not unfolded & (unfolded - 1):
+        _end_round(batch)
+        return _pay(batch, {}, "uncontested")
+    actor = next_to_act(batch.state, place)
+    if actor == NOBODY:
+        return _next_streets(game, batch)
+    return _ask(batch, actor)
+
+
+def void(batch: Batch, reason: VoidReason, decided_by: DecidedBy = "system") -> Step:
+    """End a hand without a result: everything that was put in goes back (H9, A6)."""
+    state = batch.state
+    put_in = [before - now for before, now in zip(state.deal.stacks, state.stacks, strict=True)]
+    refunds = tuple([Share(state.deal.seats[place], amount) for place, amount in enumerate(put_in) if amount])
+    batch.add(HandVoided(reason, refunds, batch.now_ms, decided_by))
+    return _end(batch, "void")
+
+
+def _ask(batch: Batch, place: Place) -> Step:
+    deal = batch.state.deal
+    deadline_ms = batch.now_ms + deal.started.settings.decision_seconds * 1000
+    batch.add(TurnBegan(deal.seats[place], batch.next_version, deadline_ms))
+    return batch.close()
+
+
+def _end_round(batch: Batch) -> None:
+    excess = unmatched(batch.state)
+    if excess is not None:
+        place, amount = excess
+        batch.add(BetReturned(batch.state.deal.seats[place], amount))
+    batch.add(BettingRoundEnded(batch.state.pot))
+
+
+def _next_streets(game: Holdem, batch: Batch) -> Step:
+    """End the round and deal on, street after street where nobody has a decision left (HD-19)."""
+    _end_round(batch)
+    is_shown = batch.state.deal.started.settings.show_all_in == "at_showdown"
+    while True:
+        reason = game.void_reason(batch.state)
+        if reason is not None:
+            return void(batch, reason)
+        following = game.next_streets.get(batch.state.street)
+        if following is None:
+            return _show_down(game, batch)
+        if not is_shown and _is_betting_over(batch):
+            is_shown = True
+            for showing in show_early(batch.state):
+                batch.add(showing)
+        street, count = following
+        position = batch.state.next_position
+        batch.add(BoardDealt(street, tuple(range(position, position + count))))
+        actor = next_to_act(batch.state, batch.state.deal.first - 1)
+        if actor != NOBODY:
+            return _ask(batch, actor)
+
+
+def _is_betting_over(batch: Batch) -> bool:
+    state = batch.state
+    return sum([1 for place, stack in enumerate(state.stacks) if stack and state.unfolded >> place & 1]) < 2
+
+
+def _show_down(game: Holdem, batch: Batch) -> Step:
+    showings = show_all(game, batch.state, batch.cards)
+    for showing in showings:
+        batch.add(showing)
+    places = batch.state.deal.places
+    return _pay(batch, {places[showing.seat]: showing.rank for showing in showings}, "showdown")
+
+
+def _pay(batch: Batch, strengths: dict[Place, int], result: HandResult) -> Step:
+    deal = batch.state.deal
+    for index, pot in enumerate(cut_pots(batch.state)):
+        batch.add(award(deal, index, pot, strengths))
+    return _end(batch, result)
+
+
+def _end(batch: Batch, result: HandResult) -> Step:
+    state = batch.state
+    ended = HandEnded(
+        result=result,
+        stacks=state.stacks,
+        payoffs=payoffs_of(state),
+        won=state.won,
+        returned=(0,) * len(state.stacks) if result == "void" else state.returned,
+        digest=outcome_digest(state, result, batch.cards),
+        ended_at_ms=batch.now_ms,
+    )
+    batch.events.append(ended)
+    return batch.close(EndedHand(state, ended))

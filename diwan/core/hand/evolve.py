@@ -1,0 +1,198 @@
+"""Folding the events of a hand. Records what happened and contains no rule, so that it can follow any rules version."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from diwan.core.hand.events import (
+    Acted,
+    BetReturned,
+    BettingRoundEnded,
+    BoardDealt,
+    CardsShown,
+    DeadlineMoved,
+    HandEnded,
+    HandEvent,
+    HandStarted,
+    HandVoided,
+    HoleCardsDealt,
+    Posted,
+    PotAwarded,
+    Share,
+    TurnBegan,
+)
+from diwan.core.hand.state import NOBODY, Deal, EndedHand, HandState, LiveHand
+
+LIVE_BLINDS = ("small_blind", "big_blind")
+
+
+def evolve(state: HandState | None, event: HandEvent) -> HandState:
+    """Return the state after an event. Total over what `decide` makes; an event without its hand is a ValueError."""
+    if isinstance(event, HandStarted):
+        return open_hand(event)
+    if not isinstance(state, LiveHand):
+        raise ValueError(f"{type(event).__name__} belongs to no hand that is being played")  # noqa: TRY004  (a wrong order)
+    if isinstance(event, HandEnded):
+        return EndedHand(state, event)
+    return evolve_live(state, event)
+
+
+def open_hand(started: HandStarted) -> LiveHand:
+    """Return the state of a hand of which only the first event is known."""
+    seats = tuple([seat.seat for seat in started.seats])
+    stacks = tuple([seat.stack for seat in started.seats])
+    blinds = [due.amount for due in started.dues if due.kind in LIVE_BLINDS]
+    left_of_button = [place for place, seat in enumerate(seats) if seat > started.button]
+    deal = Deal(
+        started,
+        seats,
+        {seat: place for place, seat in enumerate(seats)},
+        stacks,
+        left_of_button[0] if left_of_button else 0,
+        max(blinds, default=0),
+    )
+    zeros = (0,) * len(seats)
+    return LiveHand(
+        deal=deal,
+        stacks=stacks,
+        bets=zeros,
+        gathered=0,
+        unfolded=(1 << len(seats)) - 1,
+        lifts=(),
+        answered=(-1,) * len(seats),
+        actor=NOBODY,
+        turn=0,
+        deadline_ms=0,
+        street="preflop",
+        board=(),
+        next_position=0,
+        holdings=(),
+        aggressor=NOBODY,
+        antes=zeros,
+        dead_blinds=zeros,
+        returned=zeros,
+        won=zeros,
+        shown=(),
+        pots=(),
+    )
+
+
+def evolve_live(
+    state: LiveHand,
+    event: Acted
+    | TurnBegan
+    | BettingRoundEnded
+    | BoardDealt
+    | BetReturned
+    | Posted
+    | HoleCardsDealt
+    | CardsShown
+    | PotAwarded
+    | DeadlineMoved
+    | HandVoided,
+) -> LiveHand:
+    """Return the state of a hand being played after an event that neither begins nor ends it; frequent events first."""
+    match event:
+        case Acted():
+            return _acted(state, event)
+        case TurnBegan():
+            place = state.deal.places[event.seat]
+            return replace(state, actor=place, turn=event.turn, deadline_ms=event.deadline_ms)
+        case BettingRoundEnded():
+            seats = len(state.stacks)
+            return replace(
+                state, bets=(0,) * seats, gathered=event.total, lifts=(), answered=(-1,) * seats, actor=NOBODY
+            )
+        case BoardDealt():
+            return replace(
+                state,
+                street=event.street,
+                board=state.board + event.positions,
+                next_position=max(event.positions) + 1,
+                aggressor=NOBODY,
+            )
+        case BetReturned():
+            return _returned(state, event)
+        case Posted():
+            return _posted(state, event)
+        case HoleCardsDealt():
+            last = max([position for holding in event.holdings for position in holding])
+            return replace(state, holdings=event.holdings, next_position=last + 1)
+        case CardsShown():
+            return replace(state, shown=(*state.shown, event))
+        case PotAwarded():
+            stacks, won = _paid(state, state.stacks, event.shares), _paid(state, state.won, event.shares)
+            gathered = state.gathered - event.amount
+            return replace(state, gathered=gathered, stacks=stacks, won=won, pots=(*state.pots, event))
+        case DeadlineMoved():
+            return replace(state, deadline_ms=event.deadline_ms)
+        case HandVoided():
+            return replace(
+                state,
+                stacks=_paid(state, state.stacks, event.refunds),
+                bets=(0,) * len(state.stacks),
+                gathered=state.pot - sum(share.amount for share in event.refunds),
+                actor=NOBODY,
+                is_void=True,
+            )
+        case _:
+            assert_never(event)
+
+
+def _acted(state: LiveHand, event: Acted) -> LiveHand:
+    place = state.deal.places[event.seat]
+    after = place + 1
+    kind = event.kind
+    if kind == "fold":
+        return replace(state, unfolded=state.unfolded & ~(1 << place), actor=NOBODY)
+    answered = state.answered
+    if kind == "check":
+        seen = len(state.lifts)
+        return replace(state, answered=(*answered[:place], seen, *answered[after:]), actor=NOBODY)
+    stacks, bets = state.stacks, state.bets
+    stacks = (*stacks[:place], stacks[place] - event.added, *stacks[after:])
+    bets = (*bets[:place], event.to, *bets[after:])
+    if kind == "call":
+        seen = len(state.lifts)
+        answered = (*answered[:place], seen, *answered[after:])
+        return replace(state, stacks=stacks, bets=bets, answered=answered, actor=NOBODY)
+    lifts = (*state.lifts, event.to)
+    answered = (*answered[:place], len(lifts), *answered[after:])
+    return replace(state, stacks=stacks, bets=bets, lifts=lifts, answered=answered, actor=NOBODY, aggressor=place)
+
+
+def _added(amounts: tuple[int, ...], place: int, amount: int) -> tuple[int, ...]:
+    return (*amounts[:place], amounts[place] + amount, *amounts[place + 1 :])
+
+
+def _paid(state: LiveHand, amounts: tuple[int, ...], shares: tuple[Share, ...]) -> tuple[int, ...]:
+    for share in shares:
+        amounts = _added(amounts, state.deal.places[share.seat], share.amount)
+    return amounts
+
+
+def _posted(state: LiveHand, event: Posted) -> LiveHand:
+    place = state.deal.places[event.seat]
+    stacks = _added(state.stacks, place, -event.amount)
+    if event.kind in LIVE_BLINDS:
+        return replace(state, stacks=stacks, bets=_added(state.bets, place, event.amount))
+    gathered = state.gathered + event.amount
+    if event.kind == "ante":
+        return replace(state, stacks=stacks, gathered=gathered, antes=_added(state.antes, place, event.amount))
+    dead_blinds = _added(state.dead_blinds, place, event.amount)
+    return replace(state, stacks=stacks, gathered=gathered, dead_blinds=dead_blinds)
+
+
+def _returned(state: LiveHand, event: BetReturned) -> LiveHand:
+    """Chips come back from the bet first; what exceeds it was a forced bet that lies in the middle already."""
+    place = state.deal.places[event.seat]
+    from_bet = min(event.amount, state.bets[place])
+    return replace(
+        state,
+        stacks=_added(state.stacks, place, event.amount),
+        bets=_added(state.bets, place, -from_bet),
+        gathered=state.gathered - (event.amount - from_bet),
+        returned=_added(state.returned, place, event.amount),
+    )

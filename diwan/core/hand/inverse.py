@@ -1,0 +1,45 @@
+"""Back from an act to the command that made it: what verification decides again (DESIGN 3)."""
+
+from __future__ import annotations
+
+from diwan.core.hand.commands import Act, ExpireClock, HandCommand, MoveDeadline, StartHand, VoidHand
+from diwan.core.hand.events import Acted, DeadlineMoved, HandEvent, HandStarted, HandVoided
+
+
+def command_of(event: HandEvent, version: int) -> HandCommand | None:
+    """Return the command of which an event is the act, or None where it is an outcome of the act before it.
+
+    ``version`` is the stream's version before the event, as in commands. A void by a rule of the game is an outcome:
+    it never stands first in its batch, so ask only about first events, or compare batch with batch.
+    """
+    match event:
+        case Acted(decided_by="clock"):
+            return ExpireClock(event.seat, event.turn, version, event.received_at_ms)
+        case Acted():
+            return Act(event.seat, event.kind, event.to, event.turn, version, event.received_at_ms, event.decided_by)
+        case HandStarted():
+            return StartHand(
+                hand_id=event.hand_id,
+                hand_no=event.hand_no,
+                rules_version=event.rules_version,
+                settings=event.settings,
+                seats=event.seats,
+                button=event.button,
+                big_blind_seat=event.big_blind_seat,
+                dues=event.dues,
+                secret_commitment=event.secret_commitment,
+                seeds=event.seeds,
+                absent=event.absent,
+                deck_root=event.deck_root,
+                next_commitment=event.next_commitment,
+                version=version,
+                now_ms=event.started_at_ms,
+            )
+        case DeadlineMoved():
+            return MoveDeadline(event.turn, event.deadline_ms, event.reason, version, event.moved_at_ms)
+        case HandVoided():
+            if event.reason == "no_voluntary_bet":  # by a rule, in the batch of the action before it
+                return None
+            return VoidHand(event.reason, version, event.voided_at_ms, event.decided_by)
+        case _:
+            return None

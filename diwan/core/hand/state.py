@@ -1,0 +1,71 @@
+"""What is known of a hand so far: positions, never cards (DESIGN 3).
+
+Lists run over the seats dealt in, in the order of ``HandStarted.seats``; a place in them is called a *place* here,
+a number at the table a *seat*.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from diwan.core.hand.events import CardsShown, Chips, HandEnded, HandStarted, Position, PotAwarded, Seat
+
+type Place = int
+type Street = Literal["preflop", "flop", "turn", "river"]
+
+NOBODY = -1
+
+
+class Deal(Struct, frozen=True):
+    """What does not change during a hand."""
+
+    started: HandStarted
+    seats: tuple[Seat, ...]
+    places: dict[Seat, Place]
+    stacks: tuple[Chips, ...]  # before anything was posted
+    first: Place  # the first place left of the button
+    largest_blind: Chips  # owed, not posted
+
+
+class LiveHand(Struct, frozen=True):
+    """A hand that is being played. Facts only: what they mean is said in `betting` and `pots`."""
+
+    deal: Deal
+    stacks: tuple[Chips, ...]
+    bets: tuple[Chips, ...]  # live chips of this betting round
+    gathered: Chips  # in the middle, without this round's bets
+    unfolded: int  # one bit a place
+    lifts: tuple[Chips, ...]  # to what each bet and raise of this round lifted the price
+    answered: tuple[int, ...]  # how many lifts there had been at each place's last action of this round, or -1
+    actor: Place  # who must decide, or NOBODY while events are still to follow
+    turn: int
+    deadline_ms: int
+    street: Street
+    board: tuple[Position, ...]
+    next_position: Position  # the next card to leave the deck
+    holdings: tuple[tuple[Position, ...], ...]
+    aggressor: Place  # who bet or raised last in this round, or NOBODY
+    antes: tuple[Chips, ...]
+    dead_blinds: tuple[Chips, ...]
+    returned: tuple[Chips, ...]
+    won: tuple[Chips, ...]
+    shown: tuple[CardsShown, ...]
+    pots: tuple[PotAwarded, ...]  # as they were paid
+    is_void: bool = False
+
+    @property
+    def pot(self) -> Chips:
+        """All chips in the middle, this round's bets included."""
+        return self.gathered + sum(self.bets)
+
+
+class EndedHand(Struct, frozen=True):
+    """A hand that is over, with the state in which it ended."""
+
+    last: LiveHand
+    ended: HandEnded
+
+
+type HandState = LiveHand | EndedHand
