@@ -33,7 +33,7 @@ def evolve(state: HandState | None, event: HandEvent) -> HandState:
     if isinstance(event, HandStarted):
         return open_hand(event)
     if not isinstance(state, LiveHand):
-        raise ValueError(f"{type(event).__name__} belongs to no hand that is being played")  # noqa: TRY004  (a wrong order)
+        raise ValueError(f"{type(event).__name__} belongs to no hand in play")  # noqa: TRY004  (a wrong order, not type)
     if isinstance(event, HandEnded):
         return EndedHand(state, event)
     return evolve_live(state, event)

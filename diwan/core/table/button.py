@@ -60,10 +60,7 @@ def first_hand_positions(button: Seat, seats: Iterable[Seat], small: Chips, big:
     order = _clockwise(seats, after=button)
     if len(order) < PLAYERS_MIN:
         return None
-    if len(order) == PLAYERS_MIN:
-        spots = Spots(order[1], order[1], order[0])
-    else:
-        spots = Spots(button, order[0], order[1])
+    spots = Spots(order[1], order[1], order[0]) if len(order) == PLAYERS_MIN else Spots(button, order[0], order[1])
     return Positions(spots, tuple(sorted(order)), _blinds(spots, order, small, big))
 
 

@@ -1,0 +1,1 @@
+"""Runs the rules as cases: the scenario files of ``tests/scenarios`` (format: FORMAT.md there), against the core alone."""
