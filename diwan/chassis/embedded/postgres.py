@@ -172,7 +172,13 @@ class EmbeddedPostgres:
         locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         log = self._home / "initdb.log"
         command = [str(self._programs / "initdb"), "-D", str(draft), "-U", SUPERUSER, f"--pwfile={password_file}"]
-        process = Process([*command, *options, *locale], log_path=log, identity=self._identity, cwd=self._home)
+        process = Process(
+            [*command, *options, *locale],
+            log_path=log,
+            identity=self._identity,
+            cwd=self._home,
+            inherit=[self._lock.descriptor],
+        )
         try:
             if not process.wait(TOOL_SECONDS) or process.returncode != 0:
                 raise EmbeddedError(f"initdb failed:\n{process.log_tail()}")

@@ -1,5 +1,6 @@
 """Children that live and die with their parent, and a supervisor that brings back what ends."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -197,3 +198,70 @@ def test_a_folder_has_one_owner_until_it_is_released(tmp_path):
         DirectoryLock(tmp_path).acquire()
     with DirectoryLock(tmp_path):
         pass
+
+
+STACK = """
+import sys, time
+from pathlib import Path
+from diwan.chassis.embedded import Child, EmbeddedNats, EmbeddedPostgres, Supervisor
+
+folder = Path(sys.argv[1])
+sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
+parts = [EmbeddedPostgres(folder), EmbeddedNats(folder), Child("sleeper", sleeper, log_dir=folder)]
+try:
+    with Supervisor(lambda name, what: None) as supervisor:
+        for part in parts:
+            supervisor.start(part)
+        print(*(part.pid for part in parts), flush=True)
+        time.sleep(60)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
+
+
+@pytest.mark.parametrize(("number", "last_words"), [("SIGINT", "stopped"), ("SIGTERM", ""), ("SIGKILL", "")])
+def test_however_a_stack_ends_nothing_of_it_is_left_running(tmp_path, number, last_words):
+    stack = subprocess.Popen(
+        [sys.executable, "-c", STACK, str(tmp_path)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert stack.stdout is not None
+    pids = [int(pid) for pid in stack.stdout.readline().split()]
+    assert len(pids) == 3
+    assert not any(map(gone, pids))
+
+    os.killpg(stack.pid, getattr(signal, number))
+    output, _ = stack.communicate(timeout=60)
+
+    assert output.strip() == last_words
+    assert wait_until(lambda: all(map(gone, pids)), 20)
+    with DirectoryLock(tmp_path / "postgres"), DirectoryLock(tmp_path / "nats"):
+        assert not (tmp_path / "postgres/data/postmaster.pid").exists(), "the database was shut down in order"
+
+
+def test_an_interrupt_while_postgres_starts_leaves_nothing_running(tmp_path):
+    program = (
+        "import sys; from pathlib import Path; from diwan.chassis.embedded import EmbeddedPostgres\n"
+        "print('starting', flush=True)\n"
+        "EmbeddedPostgres(Path(sys.argv[1])).start()"
+    )
+    starting = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert starting.stdout is not None
+    assert starting.stdout.readline().strip() == "starting"
+    assert wait_until((tmp_path / "postgres" / "data.new").exists, 20)
+
+    starting.send_signal(signal.SIGINT)
+    _, errors = starting.communicate(timeout=60)
+
+    assert "KeyboardInterrupt" in errors
+    with DirectoryLock(tmp_path / "postgres"):
+        assert not any(str(tmp_path).encode() in cmdline for cmdline in command_lines())
+
+
+def command_lines() -> list[bytes]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it ended while we looked
+            found.append((process / "cmdline").read_bytes())
+    return found
