@@ -1,0 +1,178 @@
+"""The gRPC server of every service: its options, its methods behind `calls`, health and reflection."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import grpc
+import msgspec
+import structlog
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message_factory import GetMessageClass
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from diwan.chassis.access import Rule, sweep
+from diwan.chassis.auth import Authenticator
+from diwan.chassis.calls import MESSAGE_BYTES_MAX, Context, Gate, MethodHandler
+from diwan.chassis.errors import grpc_status_of
+from diwan.chassis.settings import ServiceSettings, split_address
+from diwan.core.decider import Rejected
+
+METADATA_BYTES_MAX: Final = 8 * 1024
+STREAMS_PER_CONNECTION_MAX: Final = 1024
+"""More calls of one connection wait, without a word, for others to end; a caller's own limit comes first and speaks."""
+
+_STOP_SECONDS: Final = 0.5
+"""For health watchers and reflection, once our own calls have ended."""
+
+SERVER_OPTIONS: Final[Sequence[tuple[str, int]]] = (
+    # Up to twice the limit a message is read and then refused with a reason; beyond that the transport refuses it.
+    ("grpc.max_receive_message_length", 2 * MESSAGE_BYTES_MAX),
+    # Between a soft and a hard limit grpc refuses by chance; we have one limit.
+    ("grpc.max_metadata_size", METADATA_BYTES_MAX),
+    ("grpc.absolute_max_metadata_size", METADATA_BYTES_MAX),
+    ("grpc.max_concurrent_streams", STREAMS_PER_CONNECTION_MAX),
+    # Phones: a dead line is noticed within 80 s; a client may ping every 30 s and only while it has calls.
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.keepalive_permit_without_calls", 0),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 30_000),
+    ("grpc.http2.max_ping_strikes", 2),
+    # Load spreads anew after a roll-out, and no stream outlives its token by more than this.
+    ("grpc.max_connection_age_ms", 30 * 60_000),
+    ("grpc.max_connection_age_grace_ms", 30_000),
+    # Two servers on one port would share its callers by chance.
+    ("grpc.so_reuseport", 0),
+)
+
+_log = structlog.get_logger(__name__)
+
+
+type Handler = grpc.RpcMethodHandler[Any, Any]
+
+
+class MethodMissing(Exception):  # noqa: N818  (read as a sentence: the server does not start)
+    """A servicer lacks a method of its contract, or has it in the wrong shape."""
+
+
+class Served(msgspec.Struct, frozen=True):
+    """A service of the contract with the object that answers for it.
+
+    The object has one method for each of the contract, of the same name: ``async def Name(request, call)`` returning
+    the response where the contract is unary; an async generator of responses, or of their bytes, where it streams
+    (``requests`` is then an async iterator where the contract streams upwards too). ``call`` is `calls.Call`.
+    """
+
+    descriptor: ServiceDescriptor
+    servicer: object
+
+
+class GrpcServer:
+    """A server for some services; raises `AccessRuleMissing` or `MethodMissing` before anything is served."""
+
+    def __init__(self, settings: ServiceSettings, authenticator: Authenticator, served: Sequence[Served]) -> None:
+        self._settings = settings
+        self._authenticator = authenticator
+        self.gate = Gate(calls_max=settings.calls_in_flight_max, streams_per_caller_max=settings.streams_per_caller_max)
+        self._server = grpc.aio.server(options=SERVER_OPTIONS, maximum_concurrent_rpcs=2 * settings.calls_in_flight_max)
+        self._names = [each.descriptor.full_name for each in served]
+        rules = sweep(each.descriptor for each in served)
+        self._server.add_generic_rpc_handlers([self._generic_handler(each, rules) for each in served])
+        self._health = health.aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        if settings.reflection:
+            names = (*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME)
+            reflection.enable_server_reflection(names, self._server)
+        self._server.add_generic_rpc_handlers([_UnknownMethods()])
+
+    async def start(self) -> str:
+        """Listen and serve; returns ``host:port`` with the port that was really taken."""
+        await self._authenticator.refresh()
+        host, _ = split_address(self._settings.listen)
+        credentials = self._credentials()
+        try:
+            port = (
+                self._server.add_insecure_port(self._settings.listen)
+                if credentials is None
+                else self._server.add_secure_port(self._settings.listen, credentials)
+            )
+        except RuntimeError:
+            raise OSError(f"cannot listen on {self._settings.listen}") from None
+        await self._server.start()
+        for name in ("", *self._names):
+            await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    async def set_not_serving(self) -> None:
+        """Tell whoever asks for our health that new work belongs elsewhere; calls are still answered."""
+        await self._health.enter_graceful_shutdown()
+
+    async def stop(self, seconds: float) -> None:
+        """End streams, refuse what is new, let calls in flight end for so many seconds, then stop."""
+        await self.set_not_serving()
+        await self.gate.drain(seconds)
+        await self._server.stop(_STOP_SECONDS)
+
+    def _credentials(self) -> grpc.ServerCredentials | None:
+        settings = self._settings
+        if settings.tls_certificate_file is None or settings.tls_key_file is None:
+            return None
+        pair = (settings.tls_key_file.read_bytes(), settings.tls_certificate_file.read_bytes())
+        if settings.tls_client_ca_file is None:
+            return grpc.ssl_server_credentials([pair])
+        authority = settings.tls_client_ca_file.read_bytes()
+        return grpc.ssl_server_credentials([pair], root_certificates=authority, require_client_auth=True)
+
+    def _generic_handler(self, served: Served, rules: Mapping[str, Rule]) -> grpc.GenericRpcHandler:
+        service = served.descriptor
+        handlers = {method.name: self._handler(method, served.servicer, rules) for method in service.methods}
+        return grpc.method_handlers_generic_handler(service.full_name, handlers)
+
+    def _handler(self, method: MethodDescriptor, servicer: object, rules: Mapping[str, Rule]) -> Handler:
+        name = f"/{method.containing_service.full_name}/{method.name}"
+        kind = _kind_of(method)
+        handler = MethodHandler(
+            name=name,
+            kind=kind,
+            rule=rules[name],
+            request_class=GetMessageClass(method.input_type),
+            method=_implementation(method, servicer, kind),
+            authenticator=self._authenticator,
+            gate=self.gate,
+            logs_all=self._settings.access_log == "all",
+        )
+        # No (de)serializer: bytes come in and go out, see `calls`.
+        if kind == "unary":
+            return grpc.unary_unary_rpc_method_handler(handler.unary)
+        if kind == "server_stream":
+            return grpc.unary_stream_rpc_method_handler(handler.server_stream)
+        return grpc.stream_stream_rpc_method_handler(handler.bidi_stream)
+
+
+def _kind_of(method: MethodDescriptor) -> str:
+    if method.client_streaming and not method.server_streaming:
+        raise MethodMissing(f"{method.full_name}: streams that only go up are not served")
+    if method.client_streaming:
+        return "bidi_stream"
+    return "server_stream" if method.server_streaming else "unary"
+
+
+def _implementation(method: MethodDescriptor, servicer: object, kind: str) -> Any:
+    implementation = getattr(servicer, method.name, None)
+    is_right = inspect.iscoroutinefunction if kind == "unary" else inspect.isasyncgenfunction
+    if implementation is None or not is_right(implementation):
+        wanted = "a coroutine function" if kind == "unary" else "an async generator function"
+        raise MethodMissing(f"{type(servicer).__name__}.{method.name} must be {wanted}")
+    return implementation
+
+
+class _UnknownMethods(grpc.GenericRpcHandler):
+    """Answers what no service of this server knows, so that even that error says its reason."""
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Handler:
+        return grpc.stream_stream_rpc_method_handler(_unknown_method)
+
+
+async def _unknown_method(_requests: object, context: Context) -> None:
+    await context.abort_with_status(grpc_status_of(Rejected("METHOD_UNKNOWN")))
