@@ -16,7 +16,7 @@ from diwan.core.fairness import Secret
 
 ROOT = Path(diwan.__file__).parent.parent
 ARABIC = re.compile("[\u0600-\u06ff]")
-FACTS = {"to_act": "3", "min_to": "40", "max_to": "900"}
+FACTS = {"to_act": "3", "min_to": "40"}
 
 
 def reasons_in(source):
