@@ -1,0 +1,181 @@
+"""From a table's state to what one viewer may know: the only place that decides who sees which card (S1, P10).
+
+``cards`` is asked only for positions that are revealed to the viewer: board and shown cards for everybody, hidden
+cards through the viewer's own lens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from diwan.core.cards import Card
+from diwan.core.fairness.deck import Reveal
+from diwan.core.games import GAMES
+from diwan.core.hand.betting import legal_actions
+from diwan.core.hand.events import Position
+from diwan.core.hand.pots import cut_pots
+from diwan.core.hand.state import EndedHand, LiveHand
+from diwan.core.table.config import TableConfig
+from diwan.core.table.state import SeatState, TableState
+from diwan.core.view import (
+    Decision,
+    HandView,
+    Lens,
+    PotView,
+    PrivateView,
+    Seat,
+    SeatedView,
+    SeatStatus,
+    SeatView,
+    SeedExchangeView,
+    Settings,
+    TableView,
+)
+
+type Cards = Mapping[Position, Card]
+
+
+def view(state: TableState, cards: Cards, lens: Lens, *, names: Mapping[str, str], next_hand_id: str) -> SeatedView:
+    """Return what a lens shows: the public view, and hidden cards of the seats that it may look into."""
+    hidden = {
+        seat: tuple(cards[position] for position in holding)
+        for seat, holding in holdings_of(state)
+        if lens.sees_seat(seat)
+    }
+    return SeatedView(public_view(state, cards, names=names, next_hand_id=next_hand_id), hidden)
+
+
+def public_view(state: TableState, cards: Cards, *, names: Mapping[str, str], next_hand_id: str) -> TableView:
+    """Return the table as everybody may know it. ``names`` maps player ids to names to show, where there is one."""
+    live = _live(state)
+    exchange = state.exchange
+    return TableView(
+        table_id=state.table_id,
+        version=state.version,
+        epoch=state.epoch,
+        settings=settings_view(state.config),
+        seats=tuple([_seat_view(state, live, seat, cards, names) for seat in state.seats]),
+        hand=None if live is None else _hand_view(state, live, cards),
+        seed_exchange=None
+        if exchange is None or state.is_closing
+        else SeedExchangeView(
+            exchange.hand_no, next_hand_id, exchange.secret_commitment, exchange.commitments is not None
+        ),
+        is_closing=state.is_closing,
+        is_closed=state.is_closed,
+    )
+
+
+def private_view(state: TableState, seat: Seat, reveal: Callable[[Position], Reveal]) -> PrivateView | None:
+    """Return the proofs of a seat's own cards in the running or last hand, None where it holds none."""
+    for dealt, holding in holdings_of(state):
+        if dealt == seat:
+            return PrivateView(seat, state.hand_id, tuple([reveal(position) for position in holding]))
+    return None
+
+
+def holdings_of(state: TableState) -> Iterable[tuple[Seat, tuple[Position, ...]]]:
+    """Return each dealt seat with the positions that it holds."""
+    live = _live(state)
+    return () if live is None else zip(live.deal.seats, live.holdings, strict=False)
+
+
+def settings_view(config: TableConfig) -> Settings:
+    """Return what viewers need of a table's settings."""
+    hand = config.hand
+    return Settings(
+        config.name,
+        hand.game,
+        hand.limit,
+        hand.small_blind,
+        hand.big_blind,
+        hand.decision_seconds,
+        config.seats,
+        config.buy_in_min,
+        config.buy_in_max,
+    )
+
+
+def _live(state: TableState) -> LiveHand | None:
+    return state.hand.last if isinstance(state.hand, EndedHand) else state.hand
+
+
+def _seat_view(
+    state: TableState, live: LiveHand | None, seat: SeatState, cards: Cards, names: Mapping[str, str]
+) -> SeatView:
+    name = names.get(seat.player) or (f"BOT {seat.player}" if seat.is_bot else seat.player)
+    place = None if live is None else live.deal.places.get(seat.seat)
+    # Another player may have taken the seat since the hand that is still shown.
+    if live is None or place is None or live.deal.started.seats[place].sitting != seat.sitting:
+        return SeatView(seat.seat, seat.player, name, seat.is_bot, seat.stack, _status(seat))
+    is_in = bool(live.unfolded >> place & 1)
+    shown = tuple(
+        [cards[position] for showing in live.shown if showing.seat == seat.seat for position in showing.positions]
+    )
+    holding = live.holdings[place] if live.holdings else ()
+    return SeatView(
+        seat=seat.seat,
+        player=seat.player,
+        display_name=name,
+        is_bot=seat.is_bot,
+        stack=live.stacks[place] if state.is_running else seat.stack,
+        status=_status(seat),
+        in_hand=True,
+        has_folded=not is_in,
+        is_all_in=is_in and state.is_running and live.stacks[place] == 0,
+        bet=live.bets[place],
+        shown_cards=shown,
+        hidden_cards=len(holding) if is_in and not shown else 0,
+    )
+
+
+def _status(seat: SeatState) -> SeatStatus:
+    if seat.leaving is not None:
+        return "leaving"
+    if not seat.is_funded:
+        return "reserved"
+    if seat.is_sitting_out:
+        return "sitting_out"
+    return "waiting" if seat.is_new or seat.hands_missed else "playing"
+
+
+def _hand_view(state: TableState, live: LiveHand, cards: Cards) -> HandView:
+    started = live.deal.started
+    pots = [(pot.amount, pot.eligible) for pot in live.pots]
+    if state.is_running:
+        seats = live.deal.seats
+        pots = [(pot.amount, tuple([seats[place] for place in pot.eligible])) for pot in cut_pots(live)]
+    return HandView(
+        hand_id=started.hand_id,
+        hand_no=started.hand_no,
+        street=live.street if state.is_running else "over",
+        button=started.button,
+        board=tuple([cards[position] for position in live.board]),
+        pot=live.pot if state.is_running else 0,
+        pots=tuple([PotView(amount, eligible) for amount, eligible in pots]),
+        decision=_decision(live) if state.is_running else None,
+        deck_root=started.deck_root,
+        game=started.settings.game,
+        rules_version=started.rules_version,
+    )
+
+
+def _decision(live: LiveHand) -> Decision | None:
+    legal = legal_actions(GAMES[live.deal.started.settings.game], live)
+    if legal is None:
+        return None
+    low, high = legal.lift or (0, 0)
+    return Decision(
+        seat=legal.seat,
+        turn=live.turn,
+        deadline_ms=live.deadline_ms,
+        can_fold=legal.fold,
+        can_check=legal.check,
+        can_call=legal.call is not None,
+        call_amount=legal.call or 0,
+        can_bet=legal.bet is not None,
+        can_raise=legal.raise_to is not None,
+        min_to=low,
+        max_to=high,
+        pot_to=legal.pot_to or 0,
+    )

@@ -1,0 +1,80 @@
+"""A command's events as they grow: what follows at the table from what has just happened, until nothing follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from diwan.core.cards import Card
+from diwan.core.hand.commands import ExpireClock
+from diwan.core.hand.decide import decide as decide_hand
+from diwan.core.hand.events import Position
+from diwan.core.hand.state import NOBODY, LiveHand
+from diwan.core.table.events import SatOut, SeatReleased, TableClosed, TableEvent
+from diwan.core.table.evolve import evolve
+from diwan.core.table.state import SeatState, TableState
+
+
+class Batch:
+    """Events of one command, with the table as it stands after them."""
+
+    def __init__(self, state: TableState, cards: Mapping[Position, Card]) -> None:
+        self.state = state
+        self._cards = cards
+        self._events: list[TableEvent] = []
+
+    @property
+    def events(self) -> tuple[TableEvent, ...]:
+        """Everything so far, the act first."""
+        return tuple(self._events)
+
+    def add(self, *events: TableEvent) -> None:
+        """Let events happen."""
+        for event in events:
+            self.state = evolve(self.state, event)
+            self._events.append(event)
+
+    def settle(self, now_ms: int) -> None:
+        """Add what follows: who left is played for, who slept sits out, free seats are released."""
+        while self._play_for_leaver(now_ms):
+            pass
+        self._sit_out_by_clock(now_ms)
+        if not self.state.is_running:
+            self._sit_out_busted(now_ms)
+        self._release(now_ms)
+
+    def _play_for_leaver(self, now_ms: int) -> bool:
+        """Decide for who stood up in mid-hand (A11, CL-2): check where that is legal, else fold."""
+        running = self.state.hand
+        if not self.state.is_running or not isinstance(running, LiveHand) or running.actor == NOBODY:
+            return False
+        seat = self.state.seat(running.deal.seats[running.actor])
+        if seat is None or seat.leaving is None:
+            return False
+        expire = ExpireClock(seat.seat, running.turn, self.state.version, now_ms, decided_by="system")
+        self.add(*decide_hand(running, expire, self._cards))
+        return True
+
+    def _sit_out_by_clock(self, now_ms: int) -> None:
+        limit = self.state.config.sit_out_after
+        for seat in self.state.seats:
+            if limit and seat.clock_decisions >= limit and not seat.is_sitting_out and seat.leaving is None:
+                self.add(SatOut(seat.seat, "clock", now_ms))
+
+    def _sit_out_busted(self, now_ms: int) -> None:
+        """Out of chips: one may watch and reload (TB-2)."""
+        for seat in self.state.seats:
+            if seat.is_funded and seat.stack == 0 and not seat.is_sitting_out and seat.leaving is None:
+                self.add(SatOut(seat.seat, "busted", now_ms))
+
+    def _release(self, now_ms: int) -> None:
+        """Send home who leaves, or everybody when the table closes; chips still on their way are waited for."""
+        for seat in self.state.seats:
+            is_going = seat.leaving is not None or self.state.is_closing
+            if is_going and seat.pending is None and not self.state.is_in_hand(seat.seat):
+                self.add(_released(seat, now_ms))
+        if self.state.is_closing and not self.state.seats and not self.state.is_closed:
+            self.add(TableClosed(now_ms))
+
+
+def _released(seat: SeatState, now_ms: int) -> SeatReleased:
+    return SeatReleased(seat.seat, seat.player, seat.sitting, seat.stack, seat.leaving or "table_closed", now_ms)

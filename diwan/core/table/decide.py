@@ -1,0 +1,187 @@
+"""What a table makes of a command. It composes the hand: a hand's batch first, then what follows from it at the table.
+
+Rules: RULES.md "table defaults" and "joining", TB-1, TB-2, CL-2, CL-4, B5, H9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from diwan.core.cards import Card
+from diwan.core.decider import Rejected
+from diwan.core.hand.commands import Act, AllIn, ExpireClock, MoveDeadline, StartHand, VoidHand
+from diwan.core.hand.decide import decide as decide_hand
+from diwan.core.hand.events import Position
+from diwan.core.table import exchange, joining, seating
+from diwan.core.table.batch import Batch
+from diwan.core.table.commands import (
+    ClaimTable,
+    CloseTable,
+    CommitSecret,
+    CommitSeeds,
+    CreateTable,
+    FundSeat,
+    RecordOpening,
+    RecordRefusals,
+    RefuseBuyIn,
+    RequestSeat,
+    RequestTopUp,
+    SitIn,
+    SitOut,
+    StandUp,
+    StartNextHand,
+    TableCommand,
+)
+from diwan.core.table.config import checked
+from diwan.core.table.events import (
+    HandOpened,
+    OwnerChanged,
+    RefusalsRecorded,
+    SecretCommitted,
+    SeedsCommitted,
+    TableClosing,
+    TableCreated,
+    TableEvent,
+)
+from diwan.core.table.planning import plan_next_hand
+from diwan.core.table.state import TableState
+
+type Cards = Mapping[Position, Card]
+type Batched = tuple[TableEvent, ...]
+
+
+def decide(state: TableState | None, command: TableCommand, cards: Cards) -> Batched:
+    """Return the events of a command, the act first; raises `Rejected` and then nothing has happened.
+
+    ``cards`` are those of the running hand, or of the hand that ``StartNextHand`` begins.
+    """
+    if state is None:
+        if isinstance(command, CreateTable):
+            config = checked(command.config)
+            return (TableCreated(command.table_id, config, command.created_by, command.now_ms),)
+        raise Rejected("TABLE_NOT_FOUND")
+    match command:
+        case Act() | AllIn() | ExpireClock() | MoveDeadline() | VoidHand():
+            return _in_hand(state, command, cards)
+        case StartNextHand():
+            return _start(state, command, cards)
+        case StartHand():
+            raise Rejected("UNEXPECTED", why="a table plans its own hands")
+        case CommitSeeds():
+            exchange.check_seeds(state, command)
+            return (SeedsCommitted(command.hand_no, command.commitments, command.now_ms),)
+        case CommitSecret():
+            exchange.check_secret(state, command)
+            return (SecretCommitted(state.hand_no + 1, command.commitment, command.now_ms),)
+        case RecordRefusals():
+            return _refusals(state, command)
+        case RecordOpening():
+            return _opening(command)
+        case ClaimTable():
+            return _claim(state, command)
+        case CreateTable():
+            raise Rejected("UNEXPECTED", why="a table is created once")
+        case CloseTable():
+            return _close(state, command, cards)
+        case _:
+            return _seats(state, command, cards)
+
+
+type _SeatCommand = RequestSeat | FundSeat | RefuseBuyIn | RequestTopUp | SitOut | SitIn | StandUp
+
+
+def _seats(state: TableState, command: _SeatCommand, cards: Cards) -> Batched:
+    if state.is_closed:
+        raise Rejected("TABLE_CLOSED", table_id=state.table_id)
+    batch = Batch(state, cards)
+    match command:
+        case RequestSeat():
+            batch.add(joining.request_seat(state, command))
+        case RequestTopUp():
+            batch.add(joining.request_top_up(state, command))
+        case FundSeat():
+            batch.add(joining.fund(state, command))
+        case RefuseBuyIn():
+            batch.add(joining.refuse(state, command))
+        case SitOut():
+            batch.add(seating.sit_out(state, command))
+        case SitIn():
+            batch.add(seating.sit_in(state, command))
+        case StandUp():
+            batch.add(seating.stand_up(state, command))
+    batch.settle(command.now_ms)
+    return batch.events
+
+
+type _InHand = Act | AllIn | ExpireClock | MoveDeadline | VoidHand
+
+
+def _in_hand(state: TableState, command: _InHand, cards: Cards) -> Batched:
+    if state.hand is None:
+        raise Rejected("HAND_OVER")
+    batch = Batch(state, cards)
+    batch.add(*decide_hand(state.hand, command, cards))
+    batch.settle(command.now_ms)
+    return batch.events
+
+
+def _start(state: TableState, command: StartNextHand, cards: Cards) -> Batched:
+    plan = plan_next_hand(state)
+    if plan is None:
+        raise Rejected("UNEXPECTED", why="a hand is running, the table closes or fewer than two can play")
+    opened = exchange.checked_seeds(state, command, plan.seats)
+    start = StartHand(
+        hand_id=command.hand_id,
+        hand_no=state.hand_no + 1,
+        rules_version=plan.rules_version,
+        settings=state.config.hand,
+        seats=plan.seats,
+        button=plan.button,
+        big_blind_seat=plan.big_blind_seat,
+        dues=plan.dues,
+        secret_commitment=exchange.open_exchange(state).secret_commitment,
+        seeds=command.seeds,
+        absent=tuple(seat.seat for seat in plan.seats if seat.seat not in opened),
+        deck_root=command.deck_root,
+        next_commitment=command.next_commitment,
+        version=state.version,
+        now_ms=command.now_ms,
+    )
+    batch = Batch(state, cards)
+    batch.add(*decide_hand(None, start, cards))
+    batch.settle(command.now_ms)
+    return batch.events
+
+
+def _refusals(state: TableState, command: RecordRefusals) -> Batched:
+    if command.hand_no > state.hand_no or not command.counts or any(each.count < 1 for each in command.counts):
+        raise Rejected("UNEXPECTED", why="no refusal to record")
+    return (RefusalsRecorded(command.hand_no, command.counts, command.now_ms),)
+
+
+def _opening(command: RecordOpening) -> Batched:
+    opened = HandOpened(
+        command.hand_id,
+        command.opened_by,
+        command.role,
+        command.lens,
+        command.reason,
+        command.case_id,
+        command.now_ms,
+    )
+    return (opened,)
+
+
+def _claim(state: TableState, command: ClaimTable) -> Batched:
+    if command.epoch <= state.epoch:
+        raise Rejected("UNEXPECTED", why=f"epoch {state.epoch} is not older")
+    return (OwnerChanged(command.epoch, command.owner, command.now_ms),)
+
+
+def _close(state: TableState, command: CloseTable, cards: Cards) -> Batched:
+    if state.is_closing or state.is_closed:
+        raise Rejected("TABLE_CLOSED", table_id=state.table_id)
+    batch = Batch(state, cards)
+    batch.add(TableClosing(command.closed_by, command.now_ms))
+    batch.settle(command.now_ms)
+    return batch.events

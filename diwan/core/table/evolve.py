@@ -1,0 +1,206 @@
+"""What every event means for the table: a record without rules. ``version`` counts every event."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from diwan.core.hand.events import (
+    Acted,
+    BetReturned,
+    BettingRoundEnded,
+    BoardDealt,
+    CardsShown,
+    DeadlineMoved,
+    HandEnded,
+    HandStarted,
+    HandVoided,
+    HoleCardsDealt,
+    Posted,
+    PotAwarded,
+    Seat,
+    TurnBegan,
+)
+from diwan.core.hand.evolve import evolve as evolve_hand
+from diwan.core.table.button import Spots
+from diwan.core.table.events import (
+    BuyInRefused,
+    BuyInRequested,
+    HandOpened,
+    OwnerChanged,
+    RefusalsRecorded,
+    SatIn,
+    SatOut,
+    SeatFunded,
+    SeatReleased,
+    SecretCommitted,
+    SeedsCommitted,
+    StandUpRequested,
+    TableClosed,
+    TableClosing,
+    TableCreated,
+    TableEvent,
+    TopUpRequested,
+)
+from diwan.core.table.state import Departure, Entry, Pending, SeatState, SeedExchange, TableState
+
+_MINUTE_MS: Final = 60_000
+
+
+def evolve(state: TableState | None, event: TableEvent) -> TableState:
+    """Return the table after one more event; the first must be ``TableCreated``."""
+    if state is None:
+        assert isinstance(event, TableCreated), "a table's stream begins with TableCreated"  # noqa: S101
+        return TableState(event.table_id, event.config, 1)
+    version = state.version + 1
+    match event:
+        case TurnBegan() | BettingRoundEnded() | BoardDealt() | BetReturned() | Posted() | HoleCardsDealt():
+            return replace(state, version=version, hand=evolve_hand(state.hand, event))
+        case CardsShown() | PotAwarded() | DeadlineMoved() | HandVoided():
+            return replace(state, version=version, hand=evolve_hand(state.hand, event))
+        case Acted():
+            return _acted(state, event, version)
+        case HandStarted():
+            return _hand_started(state, event, version)
+        case HandEnded():
+            return _hand_ended(state, event, version)
+        case SecretCommitted():
+            exchange = SeedExchange(event.hand_no, event.commitment, event.committed_at_ms)
+            return replace(state, version=version, exchange=exchange)
+        case SeedsCommitted():
+            assert state.exchange is not None, "seeds are committed in an exchange"  # noqa: S101
+            return replace(state, version=version, exchange=replace(state.exchange, commitments=event.commitments))
+        case RefusalsRecorded() | HandOpened():
+            return replace(state, version=version)
+        case OwnerChanged():
+            return replace(state, version=version, epoch=event.epoch, owner=event.owner)
+        case TableClosing():
+            return replace(state, version=version, is_closing=True)
+        case TableClosed():
+            return replace(state, version=version, is_closed=True)
+        case TableCreated():
+            raise AssertionError("a table is created once")
+        case _:
+            return replace(_seats_changed(state, event), version=version)
+
+
+type _SeatEvent = (
+    SeatFunded | BuyInRequested | TopUpRequested | BuyInRefused | SatOut | SatIn | StandUpRequested | SeatReleased
+)
+
+
+def _seats_changed(state: TableState, event: _SeatEvent) -> TableState:
+    if isinstance(event, BuyInRequested):
+        pending = Pending(event.transfer_id, event.amount, is_top_up=False)
+        seat = SeatState(event.seat, event.player, event.is_bot, event.transfer_id, event.post_at_once, pending=pending)
+        return replace(state, seats=tuple(sorted((*state.seats, seat), key=lambda each: each.seat)))
+    seat = _seat(state, event.seat)
+    match event:
+        case SeatFunded(amount=amount):
+            return _with(state, replace(seat, stack=seat.stack + amount, is_funded=True, pending=None))
+        case TopUpRequested(transfer_id=transfer_id, amount=amount):
+            return _with(state, replace(seat, pending=Pending(transfer_id, amount, is_top_up=True)))
+        case BuyInRefused():
+            return _with(state, replace(seat, pending=None)) if seat.is_funded else _without(state, event.seat)
+        case SatOut():
+            return _with(state, replace(seat, is_sitting_out=True))
+        case SatIn(post_at_once=post_at_once):
+            back = replace(seat, is_sitting_out=False, post_at_once=post_at_once, clock_decisions=0)
+            return _with(state, back)
+        case StandUpRequested(cause=cause):
+            return _with(state, replace(seat, leaving=cause))
+        case SeatReleased():
+            return _departed(_without(state, event.seat), event)
+
+
+def _departed(state: TableState, event: SeatReleased) -> TableState:
+    oldest = event.released_at_ms - state.config.return_minutes * _MINUTE_MS
+    kept = (each for each in state.departures if each.at_ms >= oldest and each.player != event.player)
+    return replace(state, departures=(*kept, Departure(event.player, event.amount, event.released_at_ms)))
+
+
+def _acted(state: TableState, event: Acted, version: int) -> TableState:
+    state = replace(state, version=version, hand=evolve_hand(state.hand, event))
+    seat = _seat(state, event.seat)
+    if event.decided_by == "clock":
+        return _with(state, replace(seat, clock_decisions=seat.clock_decisions + 1))
+    if event.decided_by == "player" and seat.clock_decisions:
+        return _with(state, replace(seat, clock_decisions=0))
+    return state
+
+
+def _hand_started(state: TableState, event: HandStarted, version: int) -> TableState:
+    dealt = tuple(each.seat for each in event.seats)
+    return replace(
+        state,
+        version=version,
+        hand=evolve_hand(None, event),
+        is_running=True,
+        hand_no=event.hand_no,
+        hand_id=event.hand_id,
+        dealt=dealt,
+        spots=_spots(state, event),
+        spots_before=state.spots,
+        entries_before=tuple(Entry(seat.sitting, seat.is_new, seat.hands_missed) for seat in state.seats),
+        seats=tuple(_dealt(seat) if seat.seat in dealt else _passed(seat) for seat in state.seats),
+        exchange=SeedExchange(event.hand_no + 1, event.next_commitment, event.started_at_ms),
+    )
+
+
+def _spots(state: TableState, event: HandStarted) -> Spots | None:
+    if event.big_blind_seat is None:
+        return None
+    small_blinds = [due.seat for due in event.dues if due.kind == "small_blind"]
+    # A small blind that nobody owes stands where the big blind was (B5).
+    dead = event.button if state.spots is None else state.spots.big_blind
+    return Spots(event.button, small_blinds[0] if small_blinds else dead, event.big_blind_seat)
+
+
+def _dealt(seat: SeatState) -> SeatState:
+    return replace(seat, is_new=False, hands_missed=0)
+
+
+def _passed(seat: SeatState) -> SeatState:
+    return replace(seat, hands_missed=seat.hands_missed + 1) if seat.is_funded else seat
+
+
+def _hand_ended(state: TableState, event: HandEnded, version: int) -> TableState:
+    payoffs = dict(zip(state.dealt, event.payoffs, strict=True))
+    seats = tuple(replace(seat, stack=seat.stack + payoffs.get(seat.seat, 0)) for seat in state.seats)
+    spots = state.spots
+    if event.result == "void":
+        spots = state.spots_before
+        before = {entry.sitting: entry for entry in state.entries_before}
+        seats = tuple(_as_before(seat, before.get(seat.sitting)) for seat in seats)
+    return replace(
+        state,
+        version=version,
+        hand=evolve_hand(state.hand, event),
+        is_running=False,
+        seats=seats,
+        spots=spots,
+        spots_before=None,
+        entries_before=(),
+        hand_ended_at_ms=event.ended_at_ms,
+    )
+
+
+def _as_before(seat: SeatState, before: Entry | None) -> SeatState:
+    if before is None:
+        return seat
+    return replace(seat, is_new=before.is_new, hands_missed=before.hands_missed)
+
+
+def _seat(state: TableState, number: Seat) -> SeatState:
+    seat = state.seat(number)
+    assert seat is not None, f"seat {number} is taken"  # noqa: S101
+    return seat
+
+
+def _with(state: TableState, changed: SeatState) -> TableState:
+    return replace(state, seats=tuple(changed if seat.seat == changed.seat else seat for seat in state.seats))
+
+
+def _without(state: TableState, number: Seat) -> TableState:
+    return replace(state, seats=tuple(seat for seat in state.seats if seat.seat != number))

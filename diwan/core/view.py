@@ -1,0 +1,147 @@
+"""What one viewer may know of a table. Imports no hand, so that a bot's policy can use it and see nothing else.
+
+Field by field the same as ``diwan/api/table/v1/view.proto``. Cards here are cards that the viewer may see.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from diwan.core.cards import Card
+from diwan.core.fairness.deck import Reveal
+
+type Seat = int
+type Chips = int
+type Street = Literal["preflop", "flop", "turn", "river", "over"]
+type SeatStatus = Literal["reserved", "playing", "waiting", "sitting_out", "leaving"]
+
+
+class Lens(Struct, frozen=True):
+    """Whose eyes: a seat's holder, an auditor's (settled hands only; the caller sees to that), or anybody's."""
+
+    kind: Literal["seat", "spectator", "auditor"] = "spectator"
+    seat: Seat | None = None
+
+    def sees_seat(self, seat: Seat) -> bool:
+        """Say whether the hidden cards of a seat are for these eyes."""
+        return self.kind == "auditor" or (self.kind == "seat" and self.seat == seat)
+
+
+SPECTATOR = Lens()
+
+
+class SeatView(Struct, frozen=True):
+    """A seat, as everybody sees it. ``stack`` in a hand is what stands in front of the seat."""
+
+    seat: Seat
+    player: str
+    display_name: str
+    is_bot: bool
+    stack: Chips
+    status: SeatStatus
+    in_hand: bool = False
+    has_folded: bool = False
+    is_all_in: bool = False
+    bet: Chips = 0
+    shown_cards: tuple[Card, ...] = ()
+    hidden_cards: int = 0
+
+
+class PotView(Struct, frozen=True):
+    """A pot and the seats that can win it."""
+
+    amount: Chips
+    eligible: tuple[Seat, ...]
+
+
+class Decision(Struct, frozen=True):
+    """The open decision: everything that a client needs to offer it; amounts are totals for the betting round."""
+
+    seat: Seat
+    turn: int
+    deadline_ms: int
+    can_fold: bool
+    can_check: bool
+    can_call: bool
+    call_amount: Chips
+    can_bet: bool
+    can_raise: bool
+    min_to: Chips
+    max_to: Chips
+    pot_to: Chips
+
+
+class HandView(Struct, frozen=True):
+    """The running hand, or the last one until the next begins."""
+
+    hand_id: str
+    hand_no: int
+    street: Street
+    button: Seat
+    board: tuple[Card, ...]
+    pot: Chips
+    pots: tuple[PotView, ...]
+    decision: Decision | None
+    deck_root: bytes
+    game: str
+    rules_version: int
+
+
+class SeedExchangeView(Struct, frozen=True):
+    """The seed exchange for a hand that has not begun."""
+
+    hand_no: int
+    hand_id: str
+    secret_commitment: bytes
+    is_opening: bool
+
+
+class Settings(Struct, frozen=True):
+    """What a viewer needs of a table's settings; the contract carries them all."""
+
+    name: str
+    game: str
+    limit: str
+    small_blind: Chips
+    big_blind: Chips
+    decision_seconds: int
+    seats: int
+    buy_in_min: Chips
+    buy_in_max: Chips
+
+
+class TableView(Struct, frozen=True):
+    """A table as everybody may know it."""
+
+    table_id: str
+    version: int
+    epoch: int
+    settings: Settings
+    seats: tuple[SeatView, ...]
+    hand: HandView | None
+    seed_exchange: SeedExchangeView | None
+    is_closing: bool
+    is_closed: bool
+
+
+class PrivateView(Struct, frozen=True):
+    """What only the holder of a seat may know: its own cards, with proofs."""
+
+    seat: Seat
+    hand_id: str
+    reveals: tuple[Reveal, ...]
+
+    def __repr__(self) -> str:
+        return f"PrivateView(seat={self.seat}, hand_id={self.hand_id}, cards withheld)"
+
+
+class SeatedView(Struct, frozen=True):
+    """A table with what one viewer may know beyond the public: hidden cards by seat."""
+
+    table: TableView
+    own_cards: dict[Seat, tuple[Card, ...]]
+
+    def __repr__(self) -> str:
+        return f"SeatedView({self.table.table_id}, version={self.table.version}, cards withheld)"
