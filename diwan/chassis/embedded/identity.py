@@ -32,11 +32,10 @@ def reachable_home(wanted: Path, identity: str) -> Path:
     """`wanted`, or a folder that stands for it where the user of `identity` could not get at `wanted`; made and owned."""
     home = wanted
     if identity.startswith("user:") and not _can_pass(wanted):
+        SHELTER.mkdir(mode=0o755, parents=True, exist_ok=True)
         home = SHELTER / hashlib.sha256(os.fsencode(wanted)).hexdigest()[:16]
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if identity.startswith("user:"):
-        SHELTER.chmod(0o755) if home != wanted else None
-        give_to(home, identity)
+    give_to(home, identity)
     return home
 
 

@@ -1,10 +1,11 @@
 """The embedded PostgreSQL: real, durable by its settings, closed by default, able to come back from kill -9."""
 
-import contextlib
 import os
+import shutil
 import signal
 import stat
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -179,21 +180,25 @@ def test_a_long_path_costs_the_socket_but_not_the_server(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_without_user_namespaces_root_uses_an_unprivileged_user_and_a_folder_it_can_reach(tmp_path, monkeypatch):
-    """Given a kernel without user namespaces and data below a closed folder, the server runs as somebody else."""
+@pytest.mark.parametrize("is_open", [True, False])
+def test_without_user_namespaces_root_uses_an_unprivileged_user_and_a_folder_it_can_reach(monkeypatch, is_open):
+    """Given a kernel without user namespaces, the server runs as somebody else, out of reach things elsewhere."""
+    folder = Path(tempfile.mkdtemp(dir="/tmp"))
+    folder.chmod(0o755 if is_open else 0o700)
     shelter = Path("/tmp") / f"diwan-shelter-{os.getpid()}"
     monkeypatch.setattr("diwan.chassis.embedded.identity.SHELTER", shelter)
+    monkeypatch.setattr("diwan.chassis.embedded.identity._can_pass", lambda _: is_open)
     monkeypatch.setattr("diwan.chassis.embedded.postgres.server_identity", lambda: "user:65534:65534")
-    tmp_path.chmod(0o700)
     try:
-        with EmbeddedPostgres(tmp_path) as server:
-            owner = Path(f"/proc/{server.pid}").stat().st_uid
-            assert owner == 65534
-            assert server.cluster.is_relative_to(shelter)
+        with EmbeddedPostgres(folder) as server:
+            process = Path(f"/proc/{server.pid}")
+            assert process.stat().st_uid == 65534
+            assert (process / "exe").readlink().is_relative_to(shelter) is not is_open
+            assert server.cluster.is_relative_to(folder if is_open else shelter)
             assert server.execute("select 1").strip() == "1"
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            __import__("shutil").rmtree(shelter)
+        for made in (folder, shelter):
+            shutil.rmtree(made, ignore_errors=True)
 
 
 def test_programs_and_folders_that_everybody_reaches_are_used_where_they_are(tmp_path):
