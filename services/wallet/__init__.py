@@ -1,0 +1,1 @@
+"""The wallet: the ledger's shell."""

@@ -1,0 +1,250 @@
+"""Group commit of the ledger: requests that arrive while a commit is in flight share the next transaction."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final
+from uuid import UUID, uuid4
+
+import asyncpg
+import structlog
+from prometheus_client import Counter, Histogram
+
+from diwan.chassis.database import Connection, limited
+from diwan.chassis.store import Overloaded, UnknownOutcome
+from diwan.core.ledger.posting import Float, Request
+from services.wallet.books import EVENT_BYTES_MAX, Done, Remembered, Work, commit_in, is_committed_in, prepare_in
+
+REQUESTS_MAX: Final = 200
+"""Requests a commit: beyond it the statements, not the disk, are the limit."""
+
+PENDING_MAX: Final = 4096
+"""Requests that may wait; who comes later is refused at once (P12)."""
+
+STATEMENT_SECONDS: Final = 4.0
+ANSWER_SECONDS: Final = 10.0
+"""How long a request in doubt is asked about before its caller is told that the outcome is unknown."""
+
+RETRY_SECONDS: Final = 0.1
+
+_TRANSFERS: Final = Counter(
+    "diwan_wallet_transfers", "Transfers that were asked for, by what became of them.", ["result"]
+)
+_BATCH: Final = Histogram("diwan_wallet_commit_requests", "Requests a commit.", buckets=(1, 2, 5, 10, 20, 50, 100, 200))
+
+# A backend that is killed between two statements can leave asyncpg in a state that it calls a fault of its own.
+_DATABASE_TROUBLE: Final = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+)
+
+# What the server reports as a statement's own fault: it was rolled back, and would fail again.
+_OWN_FAULTS: Final = ("22", "23", "42")
+
+_log = structlog.get_logger(__name__)
+
+
+class _Waiting:
+    """A request on its way."""
+
+    __slots__ = ("answer", "deadline", "is_alone", "work")
+
+    def __init__(self, work: Work, answer: asyncio.Future[Done], deadline: float) -> None:
+        self.work = work
+        self.answer = answer
+        self.deadline = deadline
+        self.is_alone = False
+
+    def resolve(self, done: Done) -> None:
+        for verdict in done.outcome.verdicts:
+            _TRANSFERS.labels(verdict.result.value).inc()
+        if not self.answer.done():
+            self.answer.set_result(done)
+
+    def fail(self, error: Exception) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+class _Attempt:
+    """A commit that was tried: which requests, under which event id, and what they came to if it stands."""
+
+    __slots__ = ("done", "event_id", "waiting")
+
+    def __init__(self, waiting: list[_Waiting]) -> None:
+        self.waiting = waiting
+        self.event_id: UUID = uuid4()
+        self.done: list[Done] | None = None
+
+
+class Ledger:
+    """The process's one writer of requests; callers wait for their own answer, the commits are shared.
+
+    ``on_commit`` is called after each commit. After any exception the connection is cut, and whether the commit stands
+    is asked by its event's id before anybody is answered (D9).
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Awaitable[Connection]],
+        *,
+        bots_float: Float | None = None,
+        on_commit: Callable[[], None] = lambda: None,
+        answer_seconds: float = ANSWER_SECONDS,
+    ) -> None:
+        self.bots_float = bots_float
+        self._connect = connect
+        self._on_commit = on_commit
+        self._answer_seconds = answer_seconds
+        self._pending: deque[_Waiting] = deque()
+        self._work = asyncio.Event()
+        self._connection: Connection | None = None
+        self._closing = False
+        self._doubtful: _Attempt | None = None
+
+    async def prepare(self) -> None:
+        """Make what every ledger has; call it once before requests are taken."""
+        connection = await asyncio.wait_for(self._connect(), STATEMENT_SECONDS)
+        try:
+            async with connection.transaction():
+                await prepare_in(connection)
+        finally:
+            await connection.close(timeout=STATEMENT_SECONDS)
+
+    async def ask(self, request: Request, remembered: Remembered | None = None) -> Done:
+        """Decide a request, durably; raises `Overloaded` (nothing happened) or `UnknownOutcome` (ask again)."""
+        if self._closing or len(self._pending) >= PENDING_MAX:
+            raise Overloaded(f"{len(self._pending)} requests are waiting")
+        answer: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
+        deadline = time.monotonic() + self._answer_seconds
+        self._pending.append(_Waiting(Work(request, remembered), answer, deadline))
+        self._work.set()
+        return await answer
+
+    async def close(self) -> None:
+        """Take nothing new; `run` ends once everything that waits is answered."""
+        self._closing = True
+        self._work.set()
+
+    async def run(self) -> None:
+        """Commit for as long as the service runs; ends after `close`, or answers everybody when it is cancelled."""
+        try:
+            while not self._closing or self._pending or self._doubtful:
+                if not self._pending and self._doubtful is None:
+                    self._work.clear()
+                    await self._work.wait()
+                    continue
+                await self._step()
+        finally:
+            self._closing = True
+            left = list(self._pending) + (self._doubtful.waiting if self._doubtful else [])
+            for waiting in left:
+                waiting.fail(UnknownOutcome("the ledger was closed"))
+            self._pending.clear()
+            self._cut()
+
+    async def _step(self) -> None:
+        attempt = self._doubtful or _Attempt(self._take())
+        if not attempt.waiting:
+            return
+        try:
+            if self._connection is None:
+                self._connection = await asyncio.wait_for(self._connect(), STATEMENT_SECONDS)
+            if self._doubtful is not None:
+                await self._clear_up(self._connection, attempt)
+            else:
+                await self._commit(self._connection, attempt)
+        except _DATABASE_TROUBLE as error:
+            self._cut()
+            await self._doubt(attempt, error)
+        except BaseException:
+            self._cut()
+            self._doubtful = attempt
+            raise
+
+    def _take(self) -> list[_Waiting]:
+        """Take the next commit: in the order received, no two requests of one id, an event that fits on the bus."""
+        taken: list[_Waiting] = []
+        later: list[_Waiting] = []
+        ids: set[str] = set()
+        size = 0
+        while self._pending and len(taken) < REQUESTS_MAX and size < EVENT_BYTES_MAX:
+            waiting = self._pending.popleft()
+            remembered = waiting.work.remembered
+            if waiting.answer.done():
+                continue
+            if remembered is not None and remembered.command_id in ids:
+                later.append(waiting)
+                continue
+            if taken and (waiting.is_alone or size + waiting.work.event_bytes > EVENT_BYTES_MAX):
+                self._pending.appendleft(waiting)
+                break
+            if remembered is not None:
+                ids.add(remembered.command_id)
+            taken.append(waiting)
+            size += waiting.work.event_bytes
+            if waiting.is_alone:
+                break
+        self._pending.extendleft(reversed(later))
+        return taken
+
+    async def _commit(self, connection: Connection, attempt: _Attempt) -> None:
+        async def unit() -> None:
+            async with connection.transaction():
+                works = [waiting.work for waiting in attempt.waiting]
+                attempt.done = await commit_in(connection, works, bots_float=self.bots_float, event_id=attempt.event_id)
+
+        await limited(connection, unit(), STATEMENT_SECONDS)
+        self._resolve(attempt)
+
+    async def _clear_up(self, connection: Connection, attempt: _Attempt) -> None:
+        """Find out whether a commit in doubt stands; if not, its requests are tried again."""
+
+        async def unit() -> bool:
+            async with connection.transaction():
+                return await is_committed_in(connection, attempt.event_id)
+
+        stands = await limited(connection, unit(), STATEMENT_SECONDS)
+        self._doubtful = None
+        if stands and attempt.done is not None:
+            self._resolve(attempt)
+        else:
+            self._pending.extendleft(reversed(attempt.waiting))
+
+    def _resolve(self, attempt: _Attempt) -> None:
+        self._on_commit()
+        _BATCH.observe(len(attempt.waiting))
+        for waiting, done in zip(attempt.waiting, attempt.done or (), strict=True):
+            waiting.resolve(done)
+
+    async def _doubt(self, attempt: _Attempt, error: Exception) -> None:
+        if isinstance(error, asyncpg.PostgresError) and (error.sqlstate or "")[:2] in _OWN_FAULTS:
+            self._doubtful = None
+            self._isolate(attempt, error)
+            return
+        _log.warning("ledger_commit_in_doubt", requests=len(attempt.waiting), error=repr(error))
+        now = time.monotonic()
+        for waiting in attempt.waiting:
+            if now >= waiting.deadline:
+                waiting.fail(UnknownOutcome(f"no certain answer in time: {error!r}"))
+        self._doubtful = attempt if any(not waiting.answer.done() for waiting in attempt.waiting) else None
+        await asyncio.sleep(RETRY_SECONDS)
+
+    def _isolate(self, attempt: _Attempt, error: asyncpg.PostgresError) -> None:
+        """Nothing was stored, and the database says that one of the requests is at fault: find it alone."""
+        if len(attempt.waiting) == 1:
+            attempt.waiting[0].fail(error)
+            return
+        _log.error("ledger_commit_refused", requests=len(attempt.waiting), error=repr(error))
+        for waiting in attempt.waiting:
+            waiting.is_alone = True
+        self._pending.extendleft(reversed(attempt.waiting))
+
+    def _cut(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None

@@ -1,0 +1,103 @@
+-- migrate:up
+-- The ledger's books: what every account holds, and every transfer with its two entries. They are written in the same
+-- transaction as the event that says so, and can be rebuilt from the events.
+
+create table currency (
+    -- Match and tournament chips are no money of the wallet: there is no row that an account of theirs could refer to.
+    code text primary key check (code = 'CHIP')
+);
+insert into currency (code) values ('CHIP');
+
+create table account (
+    account_id uuid primary key,
+    kind text not null check (kind in ('player', 'escrow', 'issuance', 'bots', 'house')),
+    owner text not null,
+    currency text not null references currency,
+    balance bigint not null default 0 check (balance between -9007199254740991 and 9007199254740991),
+    version bigint not null default 0 check (version >= 0),
+    is_closed boolean not null default false,
+    opened_at_ms bigint not null,
+    unique (account_id, currency),
+    constraint account_never_owes check (kind = 'issuance' or balance >= 0),
+    constraint account_closes_empty check (not is_closed or balance = 0)
+) with (fillfactor = 70);
+comment on column account.version is 'Counts the account''s entries, without gap.';
+create index account_of_kind on account (kind, account_id);
+
+create table transfer (
+    transfer_id uuid primary key,
+    debit_account uuid not null,
+    credit_account uuid not null,
+    currency text not null,
+    amount bigint not null check (amount between 1 and 9007199254740991),
+    code text not null,
+    cause text not null,
+    ledger_version bigint not null,
+    posted_at_ms bigint not null,
+    check (debit_account <> credit_account),
+    -- Both accounts hold the transfer's own currency, whatever a program believes.
+    foreign key (debit_account, currency) references account (account_id, currency),
+    foreign key (credit_account, currency) references account (account_id, currency)
+);
+comment on column transfer.ledger_version is 'The version of the event that posted it.';
+
+create table entry (
+    account_id uuid not null references account,
+    version bigint not null check (version > 0),
+    transfer_id uuid not null references transfer,
+    amount bigint not null check (amount <> 0),
+    previous_balance bigint not null,
+    balance bigint not null,
+    primary key (account_id, version),
+    constraint entry_adds_up check (balance = previous_balance + amount)
+);
+
+create table refused (
+    transfer_id uuid primary key,
+    reason text not null,
+    ledger_version bigint not null
+);
+comment on table refused is 'Transfers that were refused and stay refused, with the first reason.';
+
+create table answered (
+    command_id uuid primary key,
+    caller text not null,
+    request_hash bytea not null,
+    has_opened boolean not null
+);
+comment on table answered is 'Requests to open an account by id: the same request gets the same answer for ever.';
+
+create table table_seats (
+    table_id uuid primary key,
+    version bigint not null check (version >= 0),
+    state text not null
+);
+comment on table table_seats is 'How far each table''s stream was followed, and whose escrow holds what at that point.';
+
+create function refuse_new_identity() returns trigger language plpgsql as $$
+begin
+    raise exception 'an account keeps its kind, owner and currency' using errcode = 'insufficient_privilege';
+end $$;
+
+create trigger transfer_is_never_rewritten before update or delete or truncate on transfer
+    for each statement execute function refuse_rewriting();
+create trigger entry_is_never_rewritten before update or delete or truncate on entry
+    for each statement execute function refuse_rewriting();
+create trigger refused_is_never_rewritten before update or delete or truncate on refused
+    for each statement execute function refuse_rewriting();
+create trigger answered_is_never_rewritten before update or delete or truncate on answered
+    for each statement execute function refuse_rewriting();
+create trigger account_is_never_removed before delete or truncate on account
+    for each statement execute function refuse_rewriting();
+create trigger account_keeps_its_identity before update of account_id, kind, owner, currency, opened_at_ms on account
+    for each statement execute function refuse_new_identity();
+
+grant select on currency to store_writer, store_reader;
+grant select, insert on account, transfer, entry, refused, answered to store_writer;
+grant update (balance, version, is_closed) on account to store_writer;
+grant select, insert, update on table_seats to store_writer;
+grant select on account, transfer, entry, refused, table_seats to store_reader;
+
+-- migrate:down
+drop table table_seats, answered, refused, entry, transfer, account, currency;
+drop function refuse_new_identity();

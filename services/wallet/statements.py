@@ -1,0 +1,102 @@
+"""The ledger's SQL. Ids travel as text: the core speaks of them so, and a cast costs less than a UUID object."""
+
+from typing import Final
+
+# Whoever holds the shard's row decides alone. An account or id that is not there now cannot come to be before we
+# commit, so nothing has to be created only to be locked (L8).
+LOCK_SHARD: Final = """
+select version, epoch, head_hash, recorded_at_ms,
+       (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
+from stream where stream_id = $1 for no key update
+"""
+
+IS_COMMITTED: Final = "select exists (select from event where event_id = $1)"
+
+KNOWN: Final = """
+select transfer_id::text, debit_account::text, credit_account::text, amount, code, cause, currency, null as reason
+from transfer where transfer_id = any($1::text[]::uuid[])
+union all
+select transfer_id::text, null, null, null, null, null, null, reason
+from refused where transfer_id = any($1::text[]::uuid[])
+"""
+
+# In sorted order, before anything refers to them: a transfer there and one back do not wait for each other (L9).
+LOCK_ACCOUNTS: Final = """
+select account_id::text, kind, owner, currency, balance, version, is_closed
+from account where account_id = any($1::text[]::uuid[])
+order by account_id for no key update
+"""
+
+ANSWERED: Final = """
+select command_id::text, request_hash, has_opened from answered where command_id = any($1::text[]::uuid[])
+"""
+
+REMEMBER: Final = """
+insert into answered (command_id, caller, request_hash, has_opened)
+select * from unnest($1::text[]::uuid[], $2::text[], $3::bytea[], $4::boolean[])
+"""
+
+OPEN_ACCOUNTS: Final = """
+insert into account (account_id, kind, owner, currency, balance, version, is_closed, opened_at_ms)
+select *, $8::bigint from unnest($1::text[]::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
+                                 $7::boolean[])
+"""
+
+# The old version is compared though the row is locked: a balance is never written over one that was not read.
+MOVE_ACCOUNTS: Final = """
+with moved as (
+    update account a set balance = n.balance, version = n.version, is_closed = n.is_closed
+    from unnest($1::text[]::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::boolean[])
+        as n(account_id, old_version, balance, version, is_closed)
+    where a.account_id = n.account_id and a.version = n.old_version
+    returning 1)
+select count(*) from moved
+"""
+
+POST: Final = """
+with posted as (
+    insert into transfer (transfer_id, debit_account, credit_account, currency, amount, code, cause,
+                          ledger_version, posted_at_ms)
+    select *, $8::bigint, $9::bigint
+    from unnest($1::text[]::uuid[], $2::text[]::uuid[], $3::text[]::uuid[], $4::text[], $5::bigint[], $6::text[],
+                $7::text[])),
+denied as (
+    insert into refused (transfer_id, reason, ledger_version)
+    select *, $8::bigint from unnest($10::text[]::uuid[], $11::text[]))
+insert into entry (account_id, version, transfer_id, amount, previous_balance, balance)
+select * from unnest($12::text[]::uuid[], $13::bigint[], $14::text[]::uuid[], $15::bigint[], $16::bigint[],
+                     $17::bigint[])
+"""
+
+ACCOUNT: Final = """
+select account_id::text, kind, owner, currency, balance, version, is_closed
+from account where account_id = $1::text::uuid
+"""
+
+ENTRIES: Final = """
+select e.version, e.transfer_id::text, e.amount, e.previous_balance, e.balance, t.code, t.cause, t.posted_at_ms
+from entry e join transfer t using (transfer_id)
+where e.account_id = $1::text::uuid and e.version < $2
+order by e.version desc limit $3
+"""
+
+TOTALS: Final = (
+    "select kind, count(*) as accounts, sum(balance)::bigint as balance from account group by kind order by kind"
+)
+
+# The first transfer into an escrow names its table.
+SITTINGS: Final = """
+select a.owner as sitting, a.balance, t.cause
+from account a
+join entry e on e.account_id = a.account_id and e.version = 1
+join transfer t using (transfer_id)
+where a.kind = 'escrow' and not a.is_closed
+order by a.account_id
+"""
+
+TABLE_SEATS: Final = "select state from table_seats where table_id = $1"
+
+KEEP_TABLE_SEATS: Final = """
+insert into table_seats (table_id, version, state) values ($1, $2, $3)
+on conflict (table_id) do update set version = excluded.version, state = excluded.state
+"""
