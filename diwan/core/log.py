@@ -1,6 +1,16 @@
 """One event as it lies in a log: exact bytes, ids, and its place in the chain."""
 
+from enum import IntEnum
+
 from diwan.core.hashing import StoredEvent
+
+
+class StreamKind(IntEnum):
+    """What a stream is of. The number goes into the hash before a stream's first event, so it never changes."""
+
+    TABLE = 1
+    LEDGER = 2
+    TOURNAMENT = 3
 
 
 class LoggedEvent(StoredEvent, frozen=True, kw_only=True):

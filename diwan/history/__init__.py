@@ -1,1 +1,18 @@
-"""Readings of the register: replay to any point, and exports in other people's formats. Pure."""
+"""A hand read back from its log: steps in plain words, seen through somebody's eyes. Pure, and contains no rule."""
+
+from diwan.history.entries import Batch, Entry, Reader, batches, fold, hand_events
+from diwan.history.steps import SeatLine, Step, hand_steps
+from diwan.history.text import plain_text
+
+__all__ = [
+    "Batch",
+    "Entry",
+    "Reader",
+    "SeatLine",
+    "Step",
+    "batches",
+    "fold",
+    "hand_events",
+    "hand_steps",
+    "plain_text",
+]

@@ -1,0 +1,189 @@
+"""What an event says, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, assert_never
+
+from diwan.core.cards import Card, format_card
+from diwan.core.hand.events import (
+    Acted,
+    BetReturned,
+    BettingRoundEnded,
+    BoardDealt,
+    CardsShown,
+    DeadlineMoved,
+    HandEnded,
+    HandStarted,
+    HandVoided,
+    HoleCardsDealt,
+    Posted,
+    PotAwarded,
+    Share,
+    TurnBegan,
+)
+from diwan.core.table.events import (
+    BuyInRefused,
+    BuyInRequested,
+    HandOpened,
+    OwnerChanged,
+    RefusalsRecorded,
+    SatIn,
+    SatOut,
+    SeatFunded,
+    SeatReleased,
+    SecretCommitted,
+    SeedsCommitted,
+    StandUpRequested,
+    TableClosed,
+    TableClosing,
+    TableCreated,
+    TableEvent,
+    TableOnlyEvent,
+    TopUpRequested,
+)
+
+HIDDEN: Final = "??"
+
+type Cards = Mapping[int, Card]
+
+_DECIDED_BY: Final = {
+    "player": "",
+    "clock": " (decided by the clock)",
+    "operator": " (decided by an operator)",
+    "system": " (decided by the room)",
+}
+_VOID: Final = {
+    "no_voluntary_bet": "nobody bet",
+    "interrupted": "it was interrupted",
+    "operator": "an operator decided so",
+}
+
+
+def card_texts(positions: Iterable[int], cards: Cards) -> str:
+    """Return cards such as ``As Kd``, with ``??`` for each that is not known."""
+    return " ".join(format_card(cards[position]) if position in cards else HIDDEN for position in positions)
+
+
+def seconds(duration_ms: int) -> str:
+    """Return a duration such as ``7.5 s``."""
+    return f"{duration_ms / 1000:.1f} s"
+
+
+def describe(event: TableEvent, cards: Cards, recorded_at_ms: int) -> str:
+    """Return what happened, as a clause whose subject is the seat or the room."""
+    match event:
+        case Acted():
+            return _acted(event)
+        case TurnBegan(deadline_ms=deadline_ms):
+            return f"has {seconds(deadline_ms - recorded_at_ms)} to decide"
+        case Posted(kind=kind, amount=amount):
+            return f"posts the {kind.replace('_', ' ')} of {amount}"
+        case HandStarted():
+            return _hand_started(event)
+        case HandEnded():
+            return f"ends the hand: {_result(event)}"
+        case HoleCardsDealt(holdings=holdings):
+            return f"deals {max(map(len, holdings), default=0)} hidden cards to each of {len(holdings)} seats"
+        case BoardDealt(street=street, positions=positions):
+            return f"turns up the {street}: {card_texts(positions, cards)}"
+        case CardsShown(positions=positions, category=category):
+            named = f", {category.replace('_', ' ')}" if category else ""
+            return f"shows {card_texts(positions, cards)}{named}"
+        case BettingRoundEnded(total=total):
+            return f"gathers the bets: {total} in the middle"
+        case BetReturned(amount=amount):
+            return f"takes back {amount} that nobody matched"
+        case PotAwarded(index=index, amount=amount, shares=shares):
+            name = f"side pot {index}" if index else "main pot"
+            return f"pays the {name} of {amount}: {_shares(shares)}"
+        case DeadlineMoved(reason=reason, deadline_ms=deadline_ms):
+            return f"gives {seconds(deadline_ms - recorded_at_ms)} to decide again: {reason}"
+        case HandVoided(reason=reason, refunds=refunds, decided_by=decided_by):
+            back = f", back go {_shares(refunds)}" if refunds else ""
+            return f"voids the hand because {_VOID[reason]}{back}{_DECIDED_BY[decided_by]}"
+        case _:
+            return _at_the_table(event)
+
+
+def seat_of(event: TableEvent) -> int | None:
+    """Return the seat that is the subject; None where it is the room."""
+    return getattr(event, "seat", None)
+
+
+def _acted(event: Acted) -> str:
+    match event.kind:
+        case "fold":
+            text = "folds"
+        case "check":
+            text = "checks"
+        case "call":
+            text = f"calls {event.added}"
+        case "bet":
+            text = f"bets {event.to}"
+        case "raise":
+            text = f"raises to {event.to} (adds {event.added})"
+        case _:
+            assert_never(event.kind)
+    return text + (", all-in" if event.is_all_in else "") + _DECIDED_BY[event.decided_by]
+
+
+def _hand_started(event: HandStarted) -> str:
+    rules = event.settings
+    limit = rules.limit.replace("_", "-")
+    seats = ", ".join(str(seat.seat) for seat in event.seats)
+    return (
+        f"begins hand {event.hand_no}: {limit} {rules.game} {rules.small_blind}/{rules.big_blind}, "
+        f"seats {seats}, button {event.button}, deck {event.deck_root.hex()[:16]}"
+    )
+
+
+def _result(event: HandEnded) -> str:
+    stacks = " ".join(f"{payoff:+d}" for payoff in event.payoffs)
+    how = {"uncontested": "all others folded", "showdown": "cards were compared", "void": "no result"}[event.result]
+    return f"{how}, results by seat {stacks}"
+
+
+def _shares(shares: tuple[Share, ...]) -> str:
+    return ", ".join(
+        f"{share.amount} to seat {share.seat}" + (f" ({share.odd} of it odd)" if share.odd else "") for share in shares
+    )
+
+
+def _at_the_table(event: TableOnlyEvent) -> str:
+    match event:
+        case SeedsCommitted(hand_no=hand_no, commitments=commitments):
+            seats = ", ".join(str(one.seat) for one in commitments) or "none"
+            return f"closes the seed commitments for hand {hand_no}: seats {seats}"
+        case SecretCommitted(hand_no=hand_no):
+            return f"commits to the secret of hand {hand_no}"
+        case RefusalsRecorded(counts=counts):
+            return f"notes {sum(one.count for one in counts)} refused requests"
+        case BuyInRequested(player=player, amount=amount):
+            return f"is taken by {player}, who asks for {amount}"
+        case TopUpRequested(amount=amount):
+            return f"asks for {amount} more"
+        case SeatFunded(amount=amount):
+            return f"receives {amount}"
+        case BuyInRefused(reason=reason):
+            return f"is refused the chips: {reason}"
+        case SatOut(cause=cause):
+            return f"sits out ({cause.replace('_', ' ')})"
+        case SatIn():
+            return "comes back"
+        case StandUpRequested(cause=cause):
+            return f"leaves after the hand ({cause.replace('_', ' ')})"
+        case SeatReleased(player=player, amount=amount):
+            return f"is free again, {amount} go home with {player}"
+        case HandOpened(opened_by=opened_by, lens=lens, reason=reason):
+            return f"shows hidden cards to {opened_by} ({lens}): {reason or 'own cards'}"
+        case OwnerChanged(owner=owner, epoch=epoch):
+            return f"moves to {owner}, epoch {epoch}"
+        case TableCreated(created_by=created_by):
+            return f"is opened by {created_by}"
+        case TableClosing(closed_by=closed_by):
+            return f"starts no new hand, by {closed_by}"
+        case TableClosed():
+            return "is closed"
+        case _:
+            assert_never(event)

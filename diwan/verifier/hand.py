@@ -1,0 +1,171 @@
+"""One hand, decided again from its stored bytes (DESIGN 3, 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import get_args
+
+from msgspec.structs import replace
+
+from diwan.core.fairness import Reveal, verify_reveal
+from diwan.core.hand.decide import advance
+from diwan.core.hand.events import Acted, HandEnded, HandEvent, HandStarted, Seat
+from diwan.core.hand.inverse import command_of
+from diwan.core.hand.state import HandState
+from diwan.core.hashing import uuid_bytes
+from diwan.core.log import LoggedEvent
+from diwan.core.table.events import StandUpRequested
+from diwan.history.entries import Entry
+from diwan.verifier.chain import LogReader
+from diwan.verifier.deciding import RevealedCards, Unrevealed, compare, compare_without_cards, deciding
+from diwan.verifier.precedence import Commitments
+from diwan.verifier.report import Fault, Report, Rule, Verdict
+
+_HAND_EVENTS = get_args(HandEvent.__value__)
+
+
+class HandCheck:
+    """Decides one hand again as its events come in; raises `Fault` at the first that is not what follows."""
+
+    def __init__(self, secrets: int = 0) -> None:
+        self.started: HandStarted | None = None
+        self.first_version = 0
+        self.last_version = 0
+        self.is_over = False
+        self.acts = 0
+        self.reveals = 0
+        self.secrets = secrets
+        self.cards = RevealedCards()
+        self._state: HandState | None = None
+        self._group: list[Entry] = []
+        self._leaving: set[Seat] = set()
+
+    def take(self, entry: Entry) -> None:
+        """Take the hand's next event, or what the table did meanwhile."""
+        if not isinstance(entry.event, _HAND_EVENTS):
+            if isinstance(entry.event, StandUpRequested):
+                self._leaving.add(entry.event.seat)
+            return
+        self._take_first(entry)
+        self.last_version = entry.version
+        if command_of(entry.event, entry.version - 1) is not None:
+            self._close_group()
+            self._group = [entry]
+            self._check_decider(entry)
+        else:
+            self._join_group(entry)
+        for reveal in entry.reveals:
+            self._check_reveal(reveal, entry.version)
+        if isinstance(entry.event, HandEnded):
+            self._close_group()
+            self.is_over = True
+
+    def finish(self) -> None:
+        """Say that no more events are there."""
+        self._close_group()
+        if not self.is_over:
+            raise Fault(Rule.HAND_NOT_ENDED, self.last_version, "the hand's end", "no more events")
+
+    def report(self, hand_id: str, fault: Fault | None = None) -> Report:
+        """Return what was found so far."""
+        started = self.started
+        report = Report(
+            verdict=Verdict.VERIFIED if fault is None else fault.verdict,
+            hand_id=hand_id,
+            hand_no=0 if started is None else started.hand_no,
+            first_version=self.first_version,
+            last_version=self.last_version,
+            acts=self.acts,
+            reveals=self.reveals,
+            contributed=() if started is None else tuple(one.seat for one in started.seeds),
+            absent=() if started is None else started.absent,
+            secrets=self.secrets,
+        )
+        if fault is None:
+            return report
+        return replace(report, at_version=fault.version, rule=fault.rule, expected=fault.expected, found=fault.found)
+
+    def _take_first(self, entry: Entry) -> None:
+        if self.started is not None:
+            if self.is_over or isinstance(entry.event, HandStarted):
+                raise Fault(Rule.OUT_OF_PLACE, entry.version, "one beginning and one end", type(entry.event).__name__)
+            return
+        if not isinstance(entry.event, HandStarted):
+            raise Fault(Rule.OUT_OF_PLACE, entry.version, "HandStarted", type(entry.event).__name__)
+        self.started, self.first_version = entry.event, entry.version
+
+    def _check_decider(self, entry: Entry) -> None:
+        """The room decides only for who leaves in mid-hand (A11)."""
+        event = entry.event
+        if isinstance(event, Acted) and event.decided_by == "system" and event.seat not in self._leaving:
+            raise Fault(Rule.NOBODY_LEFT, entry.version, "a seat that leaves", f"seat {event.seat}, which does not")
+
+    def _join_group(self, entry: Entry) -> None:
+        if not self._group:
+            raise Fault(Rule.OUT_OF_PLACE, entry.version, "an act", type(entry.event).__name__)
+        last = self._group[-1]
+        if entry.command_id != last.command_id or entry.version != last.version + 1:
+            raise Fault(Rule.BATCH_SPLIT, entry.version, "an act, or the same command's next event", entry.event)
+        self._group.append(entry)
+
+    def _check_reveal(self, reveal: Reveal, version: int) -> None:
+        assert self.started is not None  # noqa: S101  (reveals come with events of a hand, the first is its start)
+        position = reveal.position
+        if not verify_reveal(self.started.hand_id, self.started.deck_root, reveal):
+            raise Fault(Rule.REVEAL_FALSE, version, f"a proof of position {position}", "one that does not hold")
+        known = self.cards.get(position)
+        if known is None and reveal.card in self.cards.values():
+            raise Fault(Rule.CARD_TWICE, version, "52 different cards", f"card {reveal.card} a second time")
+        self.cards[position] = reveal.card
+        self.reveals += 1
+
+    def _close_group(self) -> None:
+        if not self._group:
+            return
+        group, self._group = self._group, []
+        act = group[0]
+        command = command_of(act.event, act.version - 1)  # type: ignore[arg-type]
+        assert command is not None  # noqa: S101  (a group begins with an act)
+        with deciding(act):
+            try:
+                expected, after = advance(self._state, command, self.cards)
+            except Unrevealed:
+                compare_without_cards(lambda cards: advance(self._state, command, cards)[0], self.cards, group)
+                raise
+        compare(expected, group)
+        self._state = after
+        self.acts += 1
+
+
+def verify_hand(events: Iterable[LoggedEvent], hand_id: str) -> Report:
+    """Verify one hand over its stored bytes.
+
+    ``events`` are consecutive events of its table's stream, from the commitment to the hand's secret (in
+    ``HandStarted`` of the hand before, or ``SecretCommitted``) to ``HandEnded``; more of them do no harm. The chain is
+    checked within what is given: that it belongs where it says is what checkpoints and witnesses prove.
+    """
+    check: HandCheck | None = None
+    try:
+        uuid_bytes(hand_id)
+        for entry, commitments in _entries(events):
+            if check is None and isinstance(entry.event, HandStarted) and entry.event.hand_id == hand_id:
+                check = HandCheck()
+                check.first_version = check.last_version = entry.version
+                check.secrets = commitments.check(entry.event, entry.version)
+            commitments.take(entry)
+            if check is not None:
+                check.take(entry)
+                if check.is_over:
+                    return check.report(hand_id)
+        if check is not None:
+            check.finish()
+    except Fault as fault:
+        return (check or HandCheck()).report(hand_id, fault)
+    missing = Fault(Rule.HAND_NOT_FOUND, 0, f"hand {hand_id}", "no such hand in these events")
+    return HandCheck().report(hand_id, missing) if check is None else check.report(hand_id)
+
+
+def _entries(events: Iterable[LoggedEvent]) -> Iterator[tuple[Entry, Commitments]]:
+    reader, commitments = LogReader(), Commitments()
+    for event in events:
+        yield reader.read_entry(event), commitments
