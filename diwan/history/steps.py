@@ -69,7 +69,7 @@ def _step(entry: Entry, reader: Reader, time_left_ms: int | None, *, is_first: b
         version=entry.version,
         recorded_at_ms=entry.recorded_at_ms,
         seat=seat_of(event),
-        what=describe(event, reader.cards, entry.recorded_at_ms),
+        what=describe(event, reader.cards, entry.recorded_at_ms, () if live is None else live.deal.seats),
         decided_by=event.decided_by if isinstance(event, Acted | HandVoided) else None,
         seats=() if live is None else _seat_lines(live, reader),
         pot=0 if live is None else live.pot,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, assert_never
 
 from diwan.core.cards import Card, format_card
@@ -66,12 +66,15 @@ def card_texts(positions: Iterable[int], cards: Cards) -> str:
 
 
 def seconds(duration_ms: int) -> str:
-    """Return a duration such as ``7.5 s``."""
-    return f"{duration_ms / 1000:.1f} s"
+    """Return a duration such as ``7.5 s``, cut to tenths, with a minus where it lies behind."""
+    return f"{(duration_ms // 100) / 10:.1f} s" if duration_ms >= 0 else f"-{(-duration_ms // 100) / 10:.1f} s"
 
 
-def describe(event: TableEvent, cards: Cards, recorded_at_ms: int) -> str:
-    """Return what happened, as a clause whose subject is the seat or the room."""
+def describe(event: TableEvent, cards: Cards, recorded_at_ms: int, seats: Sequence[int] = ()) -> str:
+    """Return what happened, as a clause whose subject is the seat or the room.
+
+    ``seats`` are those of the running hand: its end lists results in their order.
+    """
     match event:
         case Acted():
             return _acted(event)
@@ -82,7 +85,7 @@ def describe(event: TableEvent, cards: Cards, recorded_at_ms: int) -> str:
         case HandStarted():
             return _hand_started(event)
         case HandEnded():
-            return f"ends the hand: {_result(event)}"
+            return f"ends the hand: {_result(event, seats)}"
         case HoleCardsDealt(holdings=holdings):
             return f"deals {max(map(len, holdings), default=0)} hidden cards to each of {len(holdings)} seats"
         case BoardDealt(street=street, positions=positions):
@@ -138,10 +141,10 @@ def _hand_started(event: HandStarted) -> str:
     )
 
 
-def _result(event: HandEnded) -> str:
-    stacks = " ".join(f"{payoff:+d}" for payoff in event.payoffs)
+def _result(event: HandEnded, seats: Sequence[int]) -> str:
     how = {"uncontested": "all others folded", "showdown": "cards were compared", "void": "no result"}[event.result]
-    return f"{how}, results by seat {stacks}"
+    named = zip(seats or range(len(event.payoffs)), event.payoffs, strict=False)
+    return f"{how}; " + ", ".join(f"seat {seat} {payoff:+d}" for seat, payoff in named)
 
 
 def _shares(shares: tuple[Share, ...]) -> str:
