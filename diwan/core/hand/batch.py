@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from diwan.core.cards import Card
-from diwan.core.hand.events import HandEnded, HandEvent, HandStarted, Position
-from diwan.core.hand.evolve import evolve_live
+from diwan.core.hand.events import HandEvent, Position
+from diwan.core.hand.evolve import InHandEvent, evolve_live
 from diwan.core.hand.state import HandState, LiveHand
 
 
@@ -27,10 +27,8 @@ class Batch:
         """The version that the next event will have in its stream."""
         return self.version + len(self.events) + 1
 
-    def add(self, event: HandEvent) -> None:
+    def add(self, event: InHandEvent) -> None:
         """Take an event that neither begins nor ends the hand."""
-        if isinstance(event, HandStarted | HandEnded):
-            raise TypeError(f"{type(event).__name__} is no event within a hand")
         self.events.append(event)
         self.state = evolve_live(self.state, event)
 

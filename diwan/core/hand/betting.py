@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from diwan.core.hand.events import Chips, Seat
 from diwan.core.hand.state import NOBODY, LiveHand, Place
+from diwan.core.limits import SEATS_MAX
 
 if TYPE_CHECKING:
     from diwan.core.games.holdem import Holdem
+
+
+# For every number of seats and every place: all places, clockwise from the one after it. Place -1 is the last.
+_CLOCKWISE: Final = tuple(
+    [tuple([(*range(place + 1, seats), *range(place + 1)) for place in range(seats)]) for seats in range(SEATS_MAX + 1)]
+)
 
 
 class LegalActions(Struct, frozen=True):
@@ -79,31 +86,32 @@ def can_others_act(state: LiveHand, place: Place) -> bool:
     return False
 
 
-def must_decide(state: LiveHand, place: Place, price: Chips) -> bool:
-    """Say whether a seat that can act has a decision in this round (HD-10, finer point 5)."""
-    bet = state.bets[place]
-    if state.answered[place] >= 0 and bet >= price:
-        return False
-    if can_others_act(state, place):
-        return True
-    # Alone against all-ins: only what somebody really put in has to be met, not a nominal price.
-    unfolded = state.unfolded
-    return any(other_bet > bet and unfolded >> other & 1 for other, other_bet in enumerate(state.bets))
-
-
 def next_to_act(state: LiveHand, after: Place) -> Place:
-    """Return the next place clockwise with a decision, or NOBODY: then the round is over (HD-6, HD-10)."""
-    price = price_of(state)
-    unfolded, stacks = state.unfolded, state.stacks
-    seats = len(stacks)
-    place = after
-    for _ in range(seats):
-        place += 1
-        if place >= seats:
-            place = 0
-        if stacks[place] and unfolded >> place & 1 and must_decide(state, place, price):
-            return place
-    return NOBODY
+    """Return the next place clockwise with a decision, or NOBODY: then the round is over (HD-6, HD-10).
+
+    Somebody must decide who has not acted in this round or has less in than the price. Who is alone against all-ins
+    must meet only what one of them really put in, not a nominal price (finer point 5).
+    """
+    lifts = state.lifts
+    price = lifts[-1] if lifts else price_of(state)
+    unfolded, stacks, answered, bets = state.unfolded, state.stacks, state.answered, state.bets
+    next_place = NOBODY
+    can_another_act = False
+    for place in _CLOCKWISE[len(stacks)][after]:
+        if stacks[place] and unfolded >> place & 1:
+            if next_place == NOBODY and (answered[place] < 0 or bets[place] < price):
+                if can_another_act:
+                    return place
+                next_place = place
+            elif next_place == NOBODY:
+                can_another_act = True
+            else:
+                return next_place
+    if next_place == NOBODY:
+        return NOBODY
+    bet = bets[next_place]
+    is_outbid = any(other_bet > bet and unfolded >> other & 1 for other, other_bet in enumerate(bets))
+    return next_place if is_outbid else NOBODY
 
 
 def lift_bounds(game: Holdem, state: LiveHand, place: Place, price: Chips) -> tuple[Chips, Chips | None]:

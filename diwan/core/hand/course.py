@@ -22,27 +22,30 @@ from diwan.core.hand.events import (
 from diwan.core.hand.outcome import outcome_digest, payoffs_of
 from diwan.core.hand.pots import cut_pots, unmatched
 from diwan.core.hand.showdown import award, show_all, show_early
-from diwan.core.hand.state import NOBODY, EndedHand, HandState, Place
+from diwan.core.hand.state import NOBODY, EndedHand, HandState, LiveHand, Place
 
 type Step = tuple[tuple[HandEvent, ...], HandState]
 type VoidReason = Literal["no_voluntary_bet", "interrupted", "operator"]
 
 
 def begin_betting(game: Holdem, batch: Batch) -> Step:
-    """Go on after the cards were dealt."""
-    return after_action(game, batch, game.before_first(batch.state.deal))
+    """Go on after the cards were dealt, up to the first decision or the end of the hand."""
+    actor = next_to_act(batch.state, game.before_first(batch.state.deal))
+    return end_round(game, batch) if actor == NOBODY else _ask(batch, actor)
 
 
-def after_action(game: Holdem, batch: Batch, place: Place) -> Step:
-    """Go on after a place has acted, up to the next decision or the end of the hand."""
-    unfolded = batch.state.unfolded
-    if not unfolded & (unfolded - 1):
-        _end_round(batch)
+def begin_turn(state: LiveHand, place: Place, turn: int, now_ms: int) -> TurnBegan:
+    """Return the beginning of a seat's turn; ``turn`` is the event's own version."""
+    deal = state.deal
+    return TurnBegan(deal.seats[place], turn, now_ms + deal.started.settings.decision_seconds * 1000)
+
+
+def end_round(game: Holdem, batch: Batch) -> Step:
+    """Go on where nobody has a decision in this round any more, up to the next decision or the end of the hand."""
+    _gather(batch)
+    if not batch.state.unfolded & (batch.state.unfolded - 1):  # HD-11
         return _pay(batch, {}, "uncontested")
-    actor = next_to_act(batch.state, place)
-    if actor == NOBODY:
-        return _next_streets(game, batch)
-    return _ask(batch, actor)
+    return _next_streets(game, batch)
 
 
 def void(batch: Batch, reason: VoidReason, decided_by: DecidedBy = "system") -> Step:
@@ -55,13 +58,11 @@ def void(batch: Batch, reason: VoidReason, decided_by: DecidedBy = "system") -> 
 
 
 def _ask(batch: Batch, place: Place) -> Step:
-    deal = batch.state.deal
-    deadline_ms = batch.now_ms + deal.started.settings.decision_seconds * 1000
-    batch.add(TurnBegan(deal.seats[place], batch.next_version, deadline_ms))
+    batch.add(begin_turn(batch.state, place, batch.next_version, batch.now_ms))
     return batch.close()
 
 
-def _end_round(batch: Batch) -> None:
+def _gather(batch: Batch) -> None:
     excess = unmatched(batch.state)
     if excess is not None:
         place, amount = excess
@@ -70,8 +71,7 @@ def _end_round(batch: Batch) -> None:
 
 
 def _next_streets(game: Holdem, batch: Batch) -> Step:
-    """End the round and deal on, street after street where nobody has a decision left (HD-19)."""
-    _end_round(batch)
+    """Deal on, street after street where nobody has a decision left (HD-19)."""
     is_shown = batch.state.deal.started.settings.show_all_in == "at_showdown"
     while True:
         reason = game.void_reason(batch.state)

@@ -10,11 +10,12 @@ from diwan.core.decider import Rejected
 from diwan.core.games import GAMES
 from diwan.core.games.holdem import Holdem
 from diwan.core.hand.batch import Batch
-from diwan.core.hand.betting import lift_bounds, may_lift, price_of
+from diwan.core.hand.betting import lift_bounds, may_lift, next_to_act, price_of
 from diwan.core.hand.commands import Act, AllIn, ExpireClock, HandCommand, MoveDeadline, StartHand, VoidHand
-from diwan.core.hand.course import after_action, void
+from diwan.core.hand.course import begin_turn, end_round, void
 from diwan.core.hand.deal import deal_hand
 from diwan.core.hand.events import Acted, ActionKind, Chips, DeadlineMoved, DecidedBy, HandEvent, Position, Seat
+from diwan.core.hand.evolve import after_acted, after_turn_began
 from diwan.core.hand.state import NOBODY, HandState, LiveHand, Place
 from diwan.core.reasons import Reason
 
@@ -151,9 +152,15 @@ def _act(
     added = to - state.bets[place]
     is_all_in = added > 0 and added == state.stacks[place]
     acted = Acted(command.seat, kind, to, added, is_all_in, state.turn, decided_by, command.now_ms)
-    batch = Batch(state, cards, command.version, command.now_ms)
-    batch.add(acted)
-    return after_action(game, batch, place)
+    after = after_acted(state, acted)
+    if after.unfolded & (after.unfolded - 1):
+        actor = next_to_act(after, place)
+        if actor != NOBODY:  # Mostly an action only passes the turn on.
+            began = begin_turn(after, actor, command.version + 2, command.now_ms)
+            return (acted, began), after_turn_began(after, began)
+    batch = Batch(after, cards, command.version, command.now_ms)
+    batch.events.append(acted)
+    return end_round(game, batch)
 
 
 def _move_deadline(

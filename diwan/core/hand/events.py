@@ -21,7 +21,7 @@ type PostKind = Literal["ante", "small_blind", "big_blind", "dead_blind"]
 type HandResult = Literal["uncontested", "showdown", "void"]
 
 
-class HandSeat(Struct, frozen=True):
+class HandSeat(Struct, frozen=True, gc=False):
     """A seat that is dealt in: who sits there and the chips in front of it before anything is posted.
 
     ``sitting`` names the stay at the table whose escrow account holds the chips; empty where no wallet is behind them.
@@ -34,7 +34,7 @@ class HandSeat(Struct, frozen=True):
     sitting: str = ""
 
 
-class Due(Struct, frozen=True):
+class Due(Struct, frozen=True, gc=False):
     """A forced bet that a seat owes at the start; a short stack posts what it has (HD-9)."""
 
     seat: Seat
@@ -42,14 +42,14 @@ class Due(Struct, frozen=True):
     amount: Chips
 
 
-class OpenedSeed(Struct, frozen=True):
+class OpenedSeed(Struct, frozen=True, gc=False):
     """A seat's seed for this hand's deck, committed to before it was opened (F2). 32 bytes."""
 
     seat: Seat
     seed: bytes
 
 
-class HandStarted(Struct, frozen=True, tag=True):
+class HandStarted(Struct, frozen=True, tag=True, gc=False):
     """The first event of a hand, complete in itself: a hand is replayed from here without the table before it."""
 
     hand_id: str
@@ -68,7 +68,7 @@ class HandStarted(Struct, frozen=True, tag=True):
     started_at_ms: int
 
 
-class Posted(Struct, frozen=True, tag=True):
+class Posted(Struct, frozen=True, tag=True, gc=False):
     """A forced bet went in. ``amount`` is what was really put in; dead chips do not count as a bet."""
 
     seat: Seat
@@ -76,13 +76,13 @@ class Posted(Struct, frozen=True, tag=True):
     amount: Chips
 
 
-class HoleCardsDealt(Struct, frozen=True, tag=True):
+class HoleCardsDealt(Struct, frozen=True, tag=True, gc=False):
     """Hidden cards: which positions each seat holds. ``holdings`` is parallel to ``HandStarted.seats``."""
 
     holdings: tuple[tuple[Position, ...], ...]
 
 
-class TurnBegan(Struct, frozen=True, tag=True):
+class TurnBegan(Struct, frozen=True, tag=True, gc=False):
     """A seat must decide by the deadline. ``turn`` is this event's own version in its stream."""
 
     seat: Seat
@@ -90,7 +90,7 @@ class TurnBegan(Struct, frozen=True, tag=True):
     deadline_ms: int
 
 
-class Acted(Struct, frozen=True, tag=True):
+class Acted(Struct, frozen=True, tag=True, gc=False):
     """A decision. ``to`` is the seat's total for this betting round afterwards, ``added`` the chips moved for it."""
 
     seat: Seat
@@ -103,27 +103,27 @@ class Acted(Struct, frozen=True, tag=True):
     received_at_ms: int
 
 
-class BetReturned(Struct, frozen=True, tag=True):
+class BetReturned(Struct, frozen=True, tag=True, gc=False):
     """What nobody matched goes back; it is no win (HD-18)."""
 
     seat: Seat
     amount: Chips
 
 
-class BettingRoundEnded(Struct, frozen=True, tag=True):
+class BettingRoundEnded(Struct, frozen=True, tag=True, gc=False):
     """Bets of the round were gathered into the middle; ``total`` is everything that lies there now."""
 
     total: Chips
 
 
-class BoardDealt(Struct, frozen=True, tag=True):
+class BoardDealt(Struct, frozen=True, tag=True, gc=False):
     """Shared cards were turned up; revealed to all with this event."""
 
     street: Literal["flop", "turn", "river"]
     positions: tuple[Position, ...]
 
 
-class CardsShown(Struct, frozen=True, tag=True):
+class CardsShown(Struct, frozen=True, tag=True, gc=False):
     """A seat's hidden cards were turned up at showdown; revealed to all with this event (HD-19)."""
 
     seat: Seat
@@ -132,7 +132,7 @@ class CardsShown(Struct, frozen=True, tag=True):
     rank: int  # strength, higher is better; comparable within one rules version only
 
 
-class Share(Struct, frozen=True):
+class Share(Struct, frozen=True, gc=False):
     """What one seat takes from a pot; ``odd`` tells how much of ``amount`` were indivisible chips (HD-21)."""
 
     seat: Seat
@@ -140,7 +140,7 @@ class Share(Struct, frozen=True):
     odd: Chips = 0
 
 
-class PotAwarded(Struct, frozen=True, tag=True):
+class PotAwarded(Struct, frozen=True, tag=True, gc=False):
     """A pot was paid. Index 0 is the main pot."""
 
     index: int
@@ -149,7 +149,7 @@ class PotAwarded(Struct, frozen=True, tag=True):
     shares: tuple[Share, ...]
 
 
-class DeadlineMoved(Struct, frozen=True, tag=True):
+class DeadlineMoved(Struct, frozen=True, tag=True, gc=False):
     """The room itself could not take actions for a while, so the open decision got its time back."""
 
     turn: int
@@ -158,7 +158,7 @@ class DeadlineMoved(Struct, frozen=True, tag=True):
     moved_at_ms: int
 
 
-class HandVoided(Struct, frozen=True, tag=True):
+class HandVoided(Struct, frozen=True, tag=True, gc=False):
     """The hand was ended without a result, by a rule or by an interruption; what was put in goes back."""
 
     reason: Literal["no_voluntary_bet", "interrupted", "operator"]
@@ -167,7 +167,7 @@ class HandVoided(Struct, frozen=True, tag=True):
     decided_by: DecidedBy = "system"
 
 
-class HandEnded(Struct, frozen=True, tag=True):
+class HandEnded(Struct, frozen=True, tag=True, gc=False):
     """The end of every hand. Lists are parallel to ``HandStarted.seats``; ``digest`` is that of outcome/v1."""
 
     result: HandResult

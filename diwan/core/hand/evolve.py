@@ -28,6 +28,22 @@ from diwan.core.hand.state import NOBODY, Deal, EndedHand, HandState, LiveHand
 LIVE_BLINDS = ("small_blind", "big_blind")
 
 
+type InHandEvent = (
+    Acted
+    | TurnBegan
+    | BettingRoundEnded
+    | BoardDealt
+    | BetReturned
+    | Posted
+    | HoleCardsDealt
+    | CardsShown
+    | PotAwarded
+    | DeadlineMoved
+    | HandVoided
+)
+"""What happens between the first event of a hand and its last."""
+
+
 def evolve(state: HandState | None, event: HandEvent) -> HandState:
     """Return the state after an event. Total over what `decide` makes; an event without its hand is a ValueError."""
     if isinstance(event, HandStarted):
@@ -79,27 +95,13 @@ def open_hand(started: HandStarted) -> LiveHand:
     )
 
 
-def evolve_live(
-    state: LiveHand,
-    event: Acted
-    | TurnBegan
-    | BettingRoundEnded
-    | BoardDealt
-    | BetReturned
-    | Posted
-    | HoleCardsDealt
-    | CardsShown
-    | PotAwarded
-    | DeadlineMoved
-    | HandVoided,
-) -> LiveHand:
+def evolve_live(state: LiveHand, event: InHandEvent) -> LiveHand:
     """Return the state of a hand being played after an event that neither begins nor ends it; frequent events first."""
     match event:
         case Acted():
-            return _acted(state, event)
+            return after_acted(state, event)
         case TurnBegan():
-            place = state.deal.places[event.seat]
-            return replace(state, actor=place, turn=event.turn, deadline_ms=event.deadline_ms)
+            return after_turn_began(state, event)
         case BettingRoundEnded():
             seats = len(state.stacks)
             return replace(
@@ -141,30 +143,45 @@ def evolve_live(
             assert_never(event)
 
 
-def _acted(state: LiveHand, event: Acted) -> LiveHand:
+def after_turn_began(state: LiveHand, event: TurnBegan) -> LiveHand:
+    """Return the state after a turn began."""
+    return replace(state, actor=state.deal.places[event.seat], turn=event.turn, deadline_ms=event.deadline_ms)
+
+
+def after_acted(state: LiveHand, event: Acted) -> LiveHand:
+    """Return the state after an action."""
     place = state.deal.places[event.seat]
-    after = place + 1
     kind = event.kind
     if kind == "fold":
         return replace(state, unfolded=state.unfolded & ~(1 << place), actor=NOBODY)
-    answered = state.answered
+    lifts = state.lifts
+    answered = [*state.answered]
     if kind == "check":
-        seen = len(state.lifts)
-        return replace(state, answered=(*answered[:place], seen, *answered[after:]), actor=NOBODY)
-    stacks, bets = state.stacks, state.bets
-    stacks = (*stacks[:place], stacks[place] - event.added, *stacks[after:])
-    bets = (*bets[:place], event.to, *bets[after:])
+        answered[place] = len(lifts)
+        return replace(state, answered=tuple(answered), actor=NOBODY)
+    stacks, bets = [*state.stacks], [*state.bets]
+    stacks[place] -= event.added
+    bets[place] = event.to
     if kind == "call":
-        seen = len(state.lifts)
-        answered = (*answered[:place], seen, *answered[after:])
-        return replace(state, stacks=stacks, bets=bets, answered=answered, actor=NOBODY)
-    lifts = (*state.lifts, event.to)
-    answered = (*answered[:place], len(lifts), *answered[after:])
-    return replace(state, stacks=stacks, bets=bets, lifts=lifts, answered=answered, actor=NOBODY, aggressor=place)
+        answered[place] = len(lifts)
+        return replace(state, stacks=tuple(stacks), bets=tuple(bets), answered=tuple(answered), actor=NOBODY)
+    lifts = (*lifts, event.to)
+    answered[place] = len(lifts)
+    return replace(
+        state,
+        stacks=tuple(stacks),
+        bets=tuple(bets),
+        lifts=lifts,
+        answered=tuple(answered),
+        actor=NOBODY,
+        aggressor=place,
+    )
 
 
 def _added(amounts: tuple[int, ...], place: int, amount: int) -> tuple[int, ...]:
-    return (*amounts[:place], amounts[place] + amount, *amounts[place + 1 :])
+    changed = [*amounts]
+    changed[place] += amount
+    return tuple(changed)
 
 
 def _paid(state: LiveHand, amounts: tuple[int, ...], shares: tuple[Share, ...]) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ type Street = Literal["preflop", "flop", "turn", "river"]
 NOBODY = -1
 
 
-class Deal(Struct, frozen=True):
+class Deal(Struct, frozen=True, gc=False):
     """What does not change during a hand."""
 
     started: HandStarted
@@ -29,7 +29,7 @@ class Deal(Struct, frozen=True):
     largest_blind: Chips  # owed, not posted
 
 
-class LiveHand(Struct, frozen=True):
+class LiveHand(Struct, frozen=True, gc=False):
     """A hand that is being played. Facts only: what they mean is said in `betting` and `pots`."""
 
     deal: Deal
@@ -61,7 +61,7 @@ class LiveHand(Struct, frozen=True):
         return self.gathered + sum(self.bets)
 
 
-class EndedHand(Struct, frozen=True):
+class EndedHand(Struct, frozen=True, gc=False):
     """A hand that is over, with the state in which it ended."""
 
     last: LiveHand
