@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import combinations, combinations_with_replacement
+from itertools import accumulate, combinations, combinations_with_replacement
 from typing import Final
 
 from diwan.core.cards import DECK, Card
@@ -111,10 +111,7 @@ def _build_tables() -> None:
     suited = {ranks: _class_of(ranks, is_flush=True) for ranks in combinations(range(12, -1, -1), 5)}
     classes = {kind: number for number, kind in enumerate(sorted({*plain.values(), *suited.values()}), 1)}
     ends = Counter(category for category, _ in classes)
-    reached = 0
-    for category in range(len(CATEGORIES)):
-        reached += ends[category]
-        _CATEGORY_ENDS.append(reached)
+    _CATEGORY_ENDS[:] = accumulate(ends[category] for category in range(len(CATEGORIES)))
     _fill_flushes({ranks: classes[kind] for ranks, kind in suited.items()})
     _fill_ranks({_key(ranks): classes[kind] for ranks, kind in plain.items()})
 

@@ -4,12 +4,11 @@ Both contestants take turns in every round of one run, so that a ratio compares 
 the machine and its mood. Run: ``python tests/bench/bench_hands.py [rounds] [hands]``.
 """
 
-import random
+import random  # noqa: TID251  (tests may use chance)
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from itertools import pairwise
 
 from pokerkit import Automation, HandHistory, NoLimitTexasHoldem
 
@@ -19,7 +18,7 @@ from diwan.core.games import GAMES
 from diwan.core.hand.betting import legal_actions
 from diwan.core.hand.commands import Act, StartHand
 from diwan.core.hand.decide import advance
-from diwan.core.hand.events import Acted, BoardDealt, CardsShown, Due, HandSeat, HandStarted
+from diwan.core.hand.events import Acted, BoardDealt, CardsShown, Due, HandSeat
 from diwan.core.hand.evolve import evolve
 from diwan.core.hand.inverse import command_of
 from diwan.core.hand.rules import CURRENT_RULES_VERSION
@@ -90,7 +89,7 @@ def play_pokerkit(seeds):
     """The same policy."""
     for seed in seeds:
         chance = random.Random(seed)
-        state = NoLimitTexasHoldem.create_state(AUTOMATIONS, True, 0, (SMALL, BIG), BIG, STACK, SEATS)
+        state = NoLimitTexasHoldem.create_state(AUTOMATIONS, True, 0, (SMALL, BIG), BIG, STACK, SEATS)  # noqa: FBT003  (its way)
         while state.status:
             choice = chance.randrange(3)
             if choice == 0 and state.can_fold():

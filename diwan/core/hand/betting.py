@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 # For every number of seats and every place: all places, clockwise from the one after it. Place -1 is the last.
-_CLOCKWISE: Final = tuple(
+_CLOCKWISE: Final[tuple[tuple[tuple[Place, ...], ...], ...]] = tuple(
     [tuple([(*range(place + 1, seats), *range(place + 1)) for place in range(seats)]) for seats in range(SEATS_MAX + 1)]
 )
 
