@@ -5,177 +5,33 @@ import contextlib
 import json
 import time
 import urllib.request
-from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from uuid import uuid4
 
 import grpc
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool
-from google.rpc import error_details_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from grpc_status import rpc_status
 
-from diwan.api.feed.v1 import feed_service_pb2, feed_service_pb2_grpc
-from diwan.api.table.v1 import table_service_pb2, table_service_pb2_grpc
+from diwan.api.table.v1 import table_service_pb2
 from diwan.chassis.access import AccessRuleMissing, Role
 from diwan.chassis.auth import Authenticator, JwksFile
-from diwan.chassis.calls import MESSAGE_BYTES_MAX, Call
+from diwan.chassis.calls import MESSAGE_BYTES_MAX
 from diwan.chassis.keys import SigningKey, write_jwks
-from diwan.chassis.reasons import CATALOGUE
 from diwan.chassis.server import GrpcServer, MethodMissing, Served
-from diwan.chassis.service import Running, Service, serve
+from diwan.chassis.service import Service, serve
 from diwan.chassis.settings import ServiceSettings
-from diwan.core.decider import Rejected
+from tests.integration.grpc.house import FEED, TABLE, Feed, a_house, checked, refused
 
-FEED = feed_service_pb2.DESCRIPTOR.services_by_name["FeedService"]
-TABLE = table_service_pb2.DESCRIPTOR.services_by_name["TableService"]
 READ = "/diwan.api.feed.v1.FeedService/Read"
 PLAY = "/diwan.api.table.v1.TableService/Play"
-
-
-class Feed:
-    """Answers or misbehaves as the number asked for says."""
-
-    def __init__(self):
-        self.calls = []
-        self.began = asyncio.Event()
-        self.may_end = asyncio.Event()
-
-    async def Read(self, request, call: Call):  # noqa: N802
-        self.calls.append(call)
-        match request.after:
-            case 1:
-                raise Rejected("VERSION_OUT_OF_RANGE", version=41)
-            case 2:
-                raise RuntimeError("the password is swordfish")
-            case 3:
-                self.began.set()
-                await self.may_end.wait()
-            case 4:
-                self.began.set()
-                await asyncio.Event().wait()
-        return feed_service_pb2.ReadResponse(head=request.after)
-
-
-async def _not_here(_request, _call):
-    raise Rejected("TABLE_NOT_FOUND")
-
-
-class Table:
-    """Streams of a table that only counts."""
-
-    CreateTable = GetTable = ListTables = CloseTable = SitDown = TopUp = StandUp = SetSittingOut = Act = staticmethod(
-        _not_here
-    )
-    OpenHand = GetHand = ListHands = staticmethod(_not_here)
-
-    def __init__(self):
-        self.open = 0
-        self.ended = asyncio.Event()
-
-    async def Watch(self, request, call):  # noqa: N802
-        self.open += 1
-        try:
-            heartbeat = table_service_pb2.Heartbeat(version=request.after_version)
-            yield table_service_pb2.WatchResponse(heartbeat=heartbeat).SerializeToString()
-            await asyncio.Event().wait()
-        finally:
-            self.open -= 1
-            self.ended.set()
-
-    async def Play(self, requests, call):  # noqa: N802
-        async for request in requests:
-            if request.HasField("action"):
-                raise Rejected("NOT_YOUR_TURN", to_act=3)
-            yield table_service_pb2.PlayResponse(heartbeat=table_service_pb2.Heartbeat(version=7))
-
-
-class House:
-    """A running server with what a test needs to talk to it."""
-
-    def __init__(self, channel, key, address, feed, table, running, stop):
-        self.channel = channel
-        self.key = key
-        self.address = address
-        self.feed = feed
-        self.table = table
-        self.running = running
-        self.stop = stop
-        self.stub = feed_service_pb2_grpc.FeedServiceStub(channel)
-        self.tables = table_service_pb2_grpc.TableServiceStub(channel)
-
-    def token(self, role=Role.SERVICE, *, key=None, **options):
-        options = {"audience": "house", "subject": "somebody", **options}
-        return [("authorization", f"Bearer {(key or self.key).mint(role=role, **options)}")]
-
-    async def read(self, after=0, **options):
-        options = {"timeout": 3.0, "metadata": self.token(), **options}
-        return await self.stub.Read(feed_service_pb2.ReadRequest(after=after), **options)
-
-
-@asynccontextmanager
-async def a_house(folder: Path, **settings) -> AsyncIterator[House]:
-    key = SigningKey.load_or_generate(folder / "key.pem")
-    write_jwks(folder / "jwks.json", [key])
-    feed, table, stop, running = Feed(), Table(), asyncio.Event(), asyncio.get_running_loop().create_future()
-
-    @asynccontextmanager
-    async def build(_settings):
-        yield Service(served=[Served(FEED, feed), Served(TABLE, table)], background={})
-
-    chosen = ServiceSettings(
-        **{
-            "service": "house",
-            "jwks_file": folder / "jwks.json",
-            "metrics_listen": None,
-            "drain_seconds": 3,
-            **settings,
-        }
-    )
-    serving = asyncio.create_task(serve(chosen, build, stop=stop, on_running=running.set_result))
-    await asyncio.wait({serving, running}, return_when=asyncio.FIRST_COMPLETED)
-    if serving.done():
-        serving.result()
-    told: Running = running.result()
-    try:
-        async with grpc.aio.insecure_channel(told.address) as channel:
-            yield House(channel, key, told.address, feed, table, told, stop)
-    finally:
-        stop.set()
-        assert await serving == 0
 
 
 @pytest.fixture
 async def house(tmp_path):
     async with a_house(tmp_path, reflection=True) as running:
         yield running
-
-
-async def refused(call):
-    """Return the ErrorInfo of a refused call, after checking what every error must hold."""
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    return checked(caught.value)
-
-
-def checked(error):
-    status = rpc_status.from_call(error)
-    kinds = [detail.TypeName() for detail in status.details]
-    assert kinds.count("google.rpc.ErrorInfo") == 1
-    info = error_details_pb2.ErrorInfo.FromString(status.details[0].value)
-    texts = {}
-    for detail in status.details:
-        message = error_details_pb2.LocalizedMessage()
-        if detail.Unpack(message):
-            texts[message.locale] = message.message
-    assert texts.keys() == {"en", "ar"}
-    assert texts["en"] == status.message
-    assert info.domain == "diwan"
-    assert CATALOGUE[info.reason].status is error.code()
-    return info
 
 
 async def test_a_call_with_token_and_deadline_is_answered(house):

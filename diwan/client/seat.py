@@ -1,0 +1,235 @@
+"""A seat's stream as a player's program sees it: messages down, decisions up, seeds and proofs by themselves."""
+
+import asyncio
+from typing import Any, Final, Self
+from uuid import uuid4
+
+import grpc
+
+from diwan.api.event.v1 import hand_pb2
+from diwan.api.table.v1 import table_service_pb2 as pb
+from diwan.api.table.v1 import view_pb2
+from diwan.client.connection import Connection
+from diwan.client.errors import DiwanError, error_of_refusal
+from diwan.client.fair import ProofKeeper, SeedKeeper
+from diwan.client.streams import (
+    PATIENCE_SECONDS,
+    Backoff,
+    read_message,
+    version_after,
+    write_message,
+)
+
+ANSWER_SECONDS_MAX: Final = 10.0
+UNREAD_MESSAGES_MAX: Final = 1024
+
+
+class SeatStream:
+    """A seat's `Play` stream that survives its connections.
+
+    Use it as ``async with tables.play(...) as seat: async for message in seat``. Decisions are sent with `act`, also
+    from inside the loop; one that is unanswered when a connection breaks is sent again under the same request id.
+    ``table`` and ``private`` are the newest views. Iteration raises `DiwanError` when the stream cannot be had again
+    and `ProofFailed` when the house broke a commitment.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        method: Any,
+        attach: pb.Attach,
+        player: str,
+        *,
+        contributes_seeds: bool = True,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
+        self.player = player
+        self.table: view_pb2.TableView | None = None
+        self.private: view_pb2.PrivateView | None = None
+        self.proofs = ProofKeeper()
+        self._connection = connection
+        self._method = method
+        self._attach = attach
+        self._contributes_seeds = contributes_seeds
+        self._seeds = SeedKeeper()
+        self._backoff = Backoff(patience_seconds)
+        self._messages: asyncio.Queue[pb.PlayResponse | BaseException | None] = asyncio.Queue()
+        self._has_room = asyncio.Event()
+        self._unanswered: dict[str, tuple[pb.PlayRequest, asyncio.Future[pb.CommandResult]]] = {}
+        self._writing = asyncio.Lock()
+        self._call: Any = None
+        self._is_resumed = False
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def version(self) -> int:
+        """The newest version that has arrived."""
+        return self._attach.after_version
+
+    @property
+    def seat(self) -> int | None:
+        """Our seat, if we have one."""
+        seats = () if self.table is None else self.table.seats
+        return next((seat.seat for seat in seats if seat.player == self.player), None)
+
+    @property
+    def decision(self) -> view_pb2.Decision | None:
+        """The open decision, if it is ours."""
+        table = self.table
+        if table is None or not table.HasField("hand") or not table.hand.HasField("decision"):
+            return None
+        return table.hand.decision if table.hand.decision.seat == self.seat else None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._run(), name=f"seat of {self.player}")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End the stream; decisions without an answer fail with UNKNOWN_OUTCOME."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+        self._fail_unanswered()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> pb.PlayResponse:
+        """Return the next message; answers to decisions are left out, `act` returns those."""
+        message = await self._messages.get()
+        self._has_room.set()
+        if isinstance(message, pb.PlayResponse):
+            return message
+        # Whoever asks again is told the same again.
+        self._messages.put_nowait(message)
+        if message is None:
+            raise StopAsyncIteration
+        raise message
+
+    async def act(
+        self,
+        turn: int,
+        kind: int | str,
+        *,
+        to: int = 0,
+        is_all_in: bool = False,
+        request_id: str | None = None,
+        seconds: float = ANSWER_SECONDS_MAX,
+    ) -> pb.CommandResult:
+        """Decide. ``kind`` is an ActionKind or "fold", "check", "call", "bet", "raise"; ``to`` a total.
+
+        Raises `DiwanError`: the refusal, or UNKNOWN_OUTCOME when no answer came; ask again with the same id then.
+        """
+        if self._task is None or self._task.done():
+            raise _unknown_outcome()
+        request_id = request_id or str(uuid4())
+        action = pb.Action(turn=turn, kind=action_kind(kind), to=to, is_all_in=is_all_in)
+        request = pb.PlayRequest(request_id=request_id, action=action)
+        answer: asyncio.Future[pb.CommandResult] = asyncio.get_running_loop().create_future()
+        self._unanswered[request_id] = (request, answer)
+        try:
+            async with asyncio.timeout(seconds):
+                await self._say(request)
+                result = await answer
+        except TimeoutError:
+            raise _unknown_outcome() from None
+        finally:
+            self._unanswered.pop(request_id, None)
+        if result.HasField("refusal"):
+            raise error_of_refusal(result.refusal)
+        return result
+
+    async def _say(self, request: pb.PlayRequest) -> None:
+        async with self._writing:
+            if self._call is not None:
+                # What is lost with the connection is said again by the next one.
+                await write_message(self._call, request)
+
+    async def _run(self) -> None:
+        end: BaseException | None = None
+        try:
+            while not await self._connected():
+                self._is_resumed = True
+        except Exception as error:
+            # Raised where the messages are read.
+            end = error
+        finally:
+            self._fail_unanswered()
+            # The end stands behind everything that was received.
+            self._messages.put_nowait(end)
+
+    async def _connected(self) -> bool:
+        """Hold one connection for as long as it lives; returns True when the table's story is over."""
+        call = self._method(metadata=self._connection.metadata)
+        try:
+            async with self._writing:
+                await write_message(call, pb.PlayRequest(attach=self._attach))
+                self._call = call
+                for request, _ in list(self._unanswered.values()):
+                    await write_message(call, request)
+            while isinstance(message := await read_message(call), pb.PlayResponse):
+                self._backoff.reset()
+                await self._take(message)
+            return True
+        except DiwanError as error:
+            await self._backoff.wait(error)
+            return False
+        finally:
+            self._call = None
+            call.cancel()
+
+    async def _take(self, message: pb.PlayResponse) -> None:
+        match message.WhichOneof("message"):
+            case "result":
+                self._answer(message.result)
+                return
+            case "update":
+                self._attach.after_version = version_after(message, self._attach.after_version)
+                if message.update.HasField("view"):
+                    await self._take_view(message.update.view)
+            case "private":
+                self.private = message.private
+                self.proofs.take_private(message.private)
+            case "heartbeat":
+                await self._say(pb.PlayRequest(acknowledge=pb.Acknowledge(version=self.version)))
+        self._messages.put_nowait(message)
+        if self._messages.qsize() >= UNREAD_MESSAGES_MAX:
+            # Who does not read holds up the server's writing, which knows what to do with a slow reader.
+            self._has_room.clear()
+            await self._has_room.wait()
+
+    async def _take_view(self, view: view_pb2.TableView) -> None:
+        self.table = view
+        if view.HasField("hand") and view.hand.deck_root:
+            self.proofs.take_hand(view.hand)
+        seat = self.seat
+        if not self._contributes_seeds or seat is None or not view.HasField("seed_exchange"):
+            return
+        exchange = view.seed_exchange
+        if self._is_resumed and (again := self._seeds.again(exchange, seat)) is not None:
+            await self._say(again)
+        self._is_resumed = False
+        if (said := self._seeds.answers(exchange, seat)) is not None:
+            await self._say(said)
+
+    def _answer(self, result: pb.CommandResult) -> None:
+        _, answer = self._unanswered.get(result.request_id, (None, None))
+        if answer is not None and not answer.done():
+            answer.set_result(result)
+
+    def _fail_unanswered(self) -> None:
+        for _, answer in self._unanswered.values():
+            if not answer.done():
+                answer.set_exception(_unknown_outcome())
+
+
+def action_kind(kind: int | str) -> Any:
+    """Return an action's number; raises ValueError for a word that is none."""
+    return hand_pb2.ActionKind.Value(f"ACTION_KIND_{kind.upper()}") if isinstance(kind, str) else kind
+
+
+def _unknown_outcome() -> DiwanError:
+    return DiwanError("UNKNOWN_OUTCOME", code=grpc.StatusCode.UNAVAILABLE, is_from_server=False)

@@ -1,0 +1,178 @@
+"""Tables: open, sit, play, watch, look back."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+from uuid import uuid4
+
+from diwan.api.event.v1 import table_pb2
+from diwan.api.table.v1 import table_service_pb2 as pb
+from diwan.api.table.v1 import view_pb2
+from diwan.api.table.v1.table_service_pb2_grpc import TableServiceStub
+from diwan.client.connection import Connection, subject_of
+from diwan.client.seat import SeatStream, action_kind
+from diwan.client.streams import PATIENCE_SECONDS, Watching
+
+
+def new_request_id() -> str:
+    """Return an id for a request that may be sent several times and takes effect once."""
+    return str(uuid4())
+
+
+class Tables:
+    """The table service. ``player`` is for a back end: the player it acts for. All raise `DiwanError`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._stub = TableServiceStub(connection.channel)
+
+    async def create(
+        self, config: table_pb2.TableConfig | Mapping[str, Any], *, request_id: str | None = None
+    ) -> view_pb2.TableView:
+        """Open a table; ``config`` has the fields of TableConfig, nested ones as mappings."""
+        wanted = config if isinstance(config, table_pb2.TableConfig) else table_pb2.TableConfig(**config)
+        request = pb.CreateTableRequest(request_id=request_id or new_request_id(), config=wanted)
+        return (await self._connection.unary(self._stub.CreateTable, request)).table
+
+    async def get(self, table_id: str) -> view_pb2.TableView:
+        """Return a table as the caller may see it."""
+        return (await self._connection.unary(self._stub.GetTable, pb.GetTableRequest(table_id=table_id))).table
+
+    async def open_tables(self, *, page_size: int = 100) -> AsyncIterator[view_pb2.TableView]:
+        """Iterate over all open tables."""
+        request = pb.ListTablesRequest(page_size=page_size)
+        while True:
+            page = await self._connection.unary(self._stub.ListTables, request)
+            for table in page.tables:
+                yield table
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def close(self, table_id: str, *, request_id: str | None = None) -> pb.CommandResult:
+        """End a table after the running hand."""
+        request = pb.CloseTableRequest(request_id=request_id or new_request_id(), table_id=table_id)
+        return (await self._connection.unary(self._stub.CloseTable, request)).result
+
+    async def sit_down(
+        self,
+        table_id: str,
+        amount: int,
+        *,
+        seat: int | None = None,
+        post_at_once: bool = False,
+        player: str = "",
+        request_id: str | None = None,
+    ) -> pb.SitDownResponse:
+        """Take a seat, the first free one if none is named, and buy in."""
+        request = pb.SitDownRequest(
+            request_id=request_id or new_request_id(),
+            table_id=table_id,
+            seat=seat,
+            amount=amount,
+            post_at_once=post_at_once,
+            on_behalf_of=player,
+        )
+        return await self._connection.unary(self._stub.SitDown, request)
+
+    async def top_up(
+        self, table_id: str, amount: int, *, player: str = "", request_id: str | None = None
+    ) -> pb.CommandResult:
+        """Bring more chips; they play from the next hand."""
+        request = pb.TopUpRequest(
+            request_id=request_id or new_request_id(), table_id=table_id, amount=amount, on_behalf_of=player
+        )
+        return (await self._connection.unary(self._stub.TopUp, request)).result
+
+    async def set_sitting_out(
+        self,
+        table_id: str,
+        *,
+        is_sitting_out: bool,
+        post_at_once: bool = False,
+        player: str = "",
+        request_id: str | None = None,
+    ) -> pb.CommandResult:
+        """Sit out, or come back."""
+        request = pb.SetSittingOutRequest(
+            request_id=request_id or new_request_id(),
+            table_id=table_id,
+            is_sitting_out=is_sitting_out,
+            post_at_once=post_at_once,
+            on_behalf_of=player,
+        )
+        return (await self._connection.unary(self._stub.SetSittingOut, request)).result
+
+    async def stand_up(self, table_id: str, *, player: str = "", request_id: str | None = None) -> pb.CommandResult:
+        """Leave, after the running hand where the player is in it."""
+        request = pb.StandUpRequest(request_id=request_id or new_request_id(), table_id=table_id, on_behalf_of=player)
+        return (await self._connection.unary(self._stub.StandUp, request)).result
+
+    async def act(
+        self,
+        table_id: str,
+        turn: int,
+        kind: int | str,
+        *,
+        to: int = 0,
+        is_all_in: bool = False,
+        player: str = "",
+        request_id: str | None = None,
+    ) -> pb.CommandResult:
+        """Decide by a unary call; ``kind`` as in `SeatStream.act`. A refusal is raised."""
+        request = pb.ActRequest(
+            request_id=request_id or new_request_id(),
+            table_id=table_id,
+            action=pb.Action(turn=turn, kind=action_kind(kind), to=to, is_all_in=is_all_in),
+            on_behalf_of=player,
+        )
+        return (await self._connection.unary(self._stub.Act, request)).result
+
+    def watch(
+        self, table_id: str, *, after_version: int = 0, player: str = "", patience_seconds: float = PATIENCE_SECONDS
+    ) -> Watching:
+        """Follow a table from a version on: ``async with tables.watch(...) as messages: async for ...``."""
+        request = pb.WatchRequest(table_id=table_id, after_version=after_version, on_behalf_of=player)
+        return Watching(self._connection, self._stub.Watch, request, patience_seconds=patience_seconds)
+
+    def play(
+        self,
+        table_id: str,
+        *,
+        after_version: int = 0,
+        player: str = "",
+        contributes_seeds: bool = True,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> SeatStream:
+        """Open a seat's stream: ``async with tables.play(...) as seat: async for message in seat: ...``."""
+        return SeatStream(
+            self._connection,
+            self._stub.Play,
+            pb.Attach(table_id=table_id, after_version=after_version, on_behalf_of=player),
+            player or subject_of(self._connection.token()),
+            contributes_seeds=contributes_seeds,
+            patience_seconds=patience_seconds,
+        )
+
+    async def open_hand(
+        self, hand_id: str, *, seat: int | None = None, reason: str = "", case_id: str = "", player: str = ""
+    ) -> pb.OpenHandResponse:
+        """Look at cards that no event shows. Each opening is recorded, so it is never repeated by itself."""
+        request = pb.OpenHandRequest(hand_id=hand_id, seat=seat, reason=reason, case_id=case_id, on_behalf_of=player)
+        return await self._connection.unary(self._stub.OpenHand, request, is_repeatable=False)
+
+    async def get_hand(self, hand_id: str) -> pb.GetHandResponse:
+        """Return a hand's events as they are stored."""
+        return await self._connection.unary(self._stub.GetHand, pb.GetHandRequest(hand_id=hand_id))
+
+    async def hands(
+        self, *, table_id: str = "", player: str = "", page_size: int = 100
+    ) -> AsyncIterator[pb.HandSummary]:
+        """Iterate over hands, newest first."""
+        request = pb.ListHandsRequest(table_id=table_id, player=player, page_size=page_size)
+        while True:
+            page = await self._connection.unary(self._stub.ListHands, request)
+            for hand in page.hands:
+                yield hand
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
