@@ -16,8 +16,14 @@ from diwan.chassis.store.batch import append_arguments, chain_of
 from diwan.chassis.store.errors import BrokenChain, Conflict, ConflictKind, Overloaded, UnknownOutcome
 from diwan.chassis.store.records import Append, Appended
 
-BATCH_APPENDS_MAX: Final = 512
-"""Beyond a few hundred appends a commit the statement, not the disk, is the limit."""
+BATCH_APPENDS_MAX: Final = 128
+"""Beyond a hundred appends a commit the statement, not the disk, is the limit."""
+
+WRITERS_START_AT: Final = (1, 48)
+"""Appends that must wait before the first and the second writer take a batch.
+
+The second encodes its batch while the database works on the first's; with few callers it would only split commits.
+"""
 
 BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
 """Bodies a statement: a batch of big events must not hold up everybody behind it."""
@@ -66,7 +72,7 @@ class _Waiting:
 class GroupCommit:
     """The one writer of a process: callers wait for their own answer, the commits are shared.
 
-    The connection belongs to a task of its own, so cancelling a caller never touches it; after any exception it is
+    The connections belong to tasks of their own, so cancelling a caller never touches them; after any exception one is
     cut, and every append that it carried is asked about by command id before anybody is answered.
     """
 
@@ -78,32 +84,33 @@ class GroupCommit:
         answer_seconds: float = ANSWER_SECONDS,
         statement_seconds: float = STATEMENT_SECONDS,
     ) -> None:
-        self._connect = connect
         self._on_commit = on_commit
         self._answer_seconds = answer_seconds
         self._statement_seconds = statement_seconds
         self._pending: deque[_Waiting] = deque()
-        self._work = asyncio.Event()
-        self._connection: Connection | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._in_flight: set[UUID] = set()
+        self._writers = [_Writer(connect, least) for least in WRITERS_START_AT]
+        self._tasks: list[asyncio.Task[None]] = []
         self._closing = False
 
     def start(self) -> None:
         """Begin to commit; appends made before wait."""
-        self._task = asyncio.create_task(self._run(), name="group-commit")
+        self._tasks = [asyncio.create_task(self._run(writer), name="group-commit") for writer in self._writers]
 
     async def close(self) -> None:
         """Commit what is waiting, then end; whoever then still waits learns that the outcome is unknown."""
         self._closing = True
-        self._work.set()
-        if self._task is not None:
-            await asyncio.wait({self._task}, timeout=self._answer_seconds + self._statement_seconds)
-            self._task.cancel()
-            await asyncio.wait({self._task})
+        self._wake()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self._answer_seconds + self._statement_seconds)
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.wait(self._tasks)
         for waiting in self._pending:
             waiting.fail(UnknownOutcome("the store was closed"))
         self._pending.clear()
-        self._cut()
+        for writer in self._writers:
+            writer.cut()
 
     async def append(self, append: Append) -> Appended:
         """Store an append whole; raises `Conflict`, `BrokenChain`, `UnknownOutcome` or `Overloaded`."""
@@ -114,69 +121,79 @@ class GroupCommit:
         loop = asyncio.get_running_loop()
         waiting = _Waiting(append, loop.create_future(), time.monotonic() + self._answer_seconds)
         self._pending.append(waiting)
-        self._work.set()
+        self._wake()
         return await waiting.answer
 
-    async def _run(self) -> None:
+    def _wake(self) -> None:
+        waiting = len(self._pending)
+        for writer in self._writers:
+            if waiting >= writer.least or self._closing:
+                writer.work.set()
+
+    async def _run(self, writer: "_Writer") -> None:
         while not (self._closing and not self._pending):
-            if not self._pending:
-                self._work.clear()
-                await self._work.wait()
-                continue
-            batch = self._take()
+            batch = self._take() if len(self._pending) >= writer.least else []
             if not batch:
+                # Woken by an append, or by the end of a batch that held back the only streams there are.
+                writer.work.clear()
+                await writer.work.wait()
                 continue
+            streams = {waiting.append.stream_id for waiting in batch}
+            self._in_flight |= streams
             try:
-                await self._commit(batch)
+                await self._commit(writer, batch)
             except Exception as error:
                 # Whatever it was, asyncpg's own confusion when a backend is killed included, the writer goes on.
-                self._cut()
+                writer.cut()
                 await self._doubt(batch, error)
             except asyncio.CancelledError:
-                self._cut()
+                writer.cut()
                 for waiting in batch:
                     waiting.fail(UnknownOutcome("the writer ended"))
                 raise
+            finally:
+                self._in_flight -= streams
+            self._wake()
 
     def _take(self) -> list[_Waiting]:
-        """Take the next batch: at most one append a stream, and an append in doubt alone."""
-        if self._pending[0].in_doubt:
-            return [self._pending.popleft()]
+        """Take the next batch: of each stream at most one append in flight, and an append in doubt alone."""
         batch: list[_Waiting] = []
         later: list[_Waiting] = []
         streams: set[UUID] = set()
         size = 0
         while self._pending and len(batch) < BATCH_APPENDS_MAX and size < BATCH_BYTES_MAX:
             waiting = self._pending.popleft()
+            stream_id = waiting.append.stream_id
             if waiting.answer.cancelled():
                 continue
-            if waiting.in_doubt or waiting.append.stream_id in streams:
+            if stream_id in streams or stream_id in self._in_flight or (waiting.in_doubt and batch):
                 later.append(waiting)
                 continue
-            streams.add(waiting.append.stream_id)
-            size += sum(len(event.body) for event in waiting.append.events)
+            streams.add(stream_id)
             batch.append(waiting)
+            if waiting.in_doubt:
+                break
+            size += sum(len(event.body) for event in waiting.append.events)
         self._pending.extendleft(reversed(later))
         return batch
 
-    async def _commit(self, batch: list[_Waiting]) -> None:
-        if self._connection is None:
-            self._connection = await asyncio.wait_for(self._connect(), self._statement_seconds)
-        connection = self._connection
+    async def _commit(self, writer: "_Writer", batch: list[_Waiting]) -> None:
+        seconds = self._statement_seconds
+        connection = await asyncio.wait_for(writer.connected(), seconds)
         if batch[0].in_doubt:
             # Ask first: the attempt in doubt may have been stored. If it was not, storing it again is harmless, as
             # its version and its command id can be taken only once.
-            batch = await limited(connection, _unsettled(connection, batch), self._statement_seconds)
+            batch = await limited(connection, _unsettled(connection, batch), seconds)
             if not batch:
                 return
-        applied = await limited(connection, _apply(connection, batch), self._statement_seconds)
+        applied = await limited(connection, _apply(connection, batch), seconds)
         if applied:
             self._on_commit()
         for index in applied:
             batch[index].resolve()
         if len(applied) < len(batch):
             failed = [waiting for index, waiting in enumerate(batch) if index not in applied]
-            unsettled = await limited(connection, _unsettled(connection, failed), self._statement_seconds)
+            unsettled = await limited(connection, _unsettled(connection, failed), seconds)
             self._ask_again(unsettled, "refused, yet nothing stands in the way")
 
     async def _doubt(self, batch: list[_Waiting], error: Exception) -> None:
@@ -198,7 +215,22 @@ class GroupCommit:
             waiting.in_doubt = True
             self._pending.appendleft(waiting)
 
-    def _cut(self) -> None:
+
+class _Writer:
+    """One connection, and from how many waiting appends on it lends a hand."""
+
+    def __init__(self, connect: Callable[[], Awaitable[Connection]], least: int) -> None:
+        self.least = least
+        self.work = asyncio.Event()
+        self._connect = connect
+        self._connection: Connection | None = None
+
+    async def connected(self) -> Connection:
+        if self._connection is None:
+            self._connection = await self._connect()
+        return self._connection
+
+    def cut(self) -> None:
         if self._connection is not None:
             self._connection.terminate()
             self._connection = None
