@@ -1,0 +1,77 @@
+"""What each service of a stack is told: its settings as environment variables."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from diwan.chassis.database import OWNER, database_name, dsn_for
+from diwan.cli.stack.layout import Layout
+
+PEERS: Final = {
+    "wallet": ("table",),
+    "table": ("wallet",),
+    "bots": ("table",),
+    "audit": ("table", "wallet"),
+}
+"""Whose addresses a service is told."""
+
+DEVELOPMENT_TOKEN_SECONDS: Final = 30 * 24 * 3600
+
+
+class Places(msgspec.Struct, frozen=True):
+    """Where the parts of a stack are."""
+
+    postgres_url: str  # as the superuser
+    nats_url: str  # without credentials
+    services: dict[str, str]
+    metrics: dict[str, str]
+
+
+def role_passwords(layout: Layout, roles: tuple[str, ...]) -> dict[str, str]:
+    """Return the passwords of database roles; they stay the same for a data directory."""
+    return {role: layout.password(f"postgres-{role}") for role in (OWNER, *roles)}
+
+
+def settings_of(service: str, layout: Layout, places: Places) -> dict[str, str]:
+    """Return the settings of one service, by field name."""
+
+    def url(role: str) -> str:
+        password = layout.password(f"postgres-{role}")
+        return dsn_for(places.postgres_url, role=role, password=password, database=database_name(service))
+
+    settings = {
+        "listen": places.services[service],
+        "metrics_listen": places.metrics[service],
+        "ready_file": str(layout.ready_file(service)),
+        "reflection": "true",
+        "database_url": url(f"{service}_rw"),
+        "sequencer_database_url": url(f"{service}_seq"),
+        "reader_database_url": url(f"{service}_ro"),
+        "migration_database_url": url(OWNER),
+        "nats_url": places.nats_url,
+        "nats_user": service,
+        "nats_password": layout.password(f"nats-{service}"),
+        "jwks_file": str(layout.jwks),
+        "service_key_file": str(layout.signing_key),
+        "data_dir": str(layout.root),
+        "player_token_seconds_max": str(DEVELOPMENT_TOKEN_SECONDS),
+        "access_log": "failures",
+    }
+    settings |= {f"{peer}_address": places.services[peer] for peer in PEERS[service]}
+    if service == "table":
+        settings["hand_secret_database_url"] = url("hand_secret_rw")
+        settings["master_key_file"] = str(layout.master_key)
+    return settings
+
+
+def environment_of(service: str, settings: dict[str, str]) -> dict[str, str]:
+    """Return the environment of a service's process: its settings, and of ours only what a program needs to run."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR") if name in os.environ}
+    kept["PYTHONUNBUFFERED"] = "1"
+    kept["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path and Path(path).is_dir())
+    return kept | {f"DIWAN_{service.upper()}_{name.upper()}": value for name, value in settings.items()}

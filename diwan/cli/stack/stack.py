@@ -1,0 +1,203 @@
+"""Starts and stops a whole house: PostgreSQL, NATS, databases and roles, keys, then the services."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+from urllib.parse import urlsplit
+
+from diwan.chassis import bus
+from diwan.chassis.access import Role
+from diwan.chassis.database import dsn_for, ensure_roles, role_memberships
+from diwan.chassis.embedded.files import DirectoryLock, free_port
+from diwan.chassis.embedded.nats import EmbeddedNats
+from diwan.chassis.embedded.postgres import EmbeddedPostgres
+from diwan.chassis.embedded.supervisor import Child, Reporter, Supervised, Supervisor
+from diwan.chassis.keys import SigningKey, write_jwks
+from diwan.cli.stack.environment import (
+    DEVELOPMENT_TOKEN_SECONDS,
+    Places,
+    environment_of,
+    role_passwords,
+    settings_of,
+)
+from diwan.cli.stack.layout import SERVICES, Addresses, Layout
+
+READY_SECONDS: Final = 60.0
+HOST: Final = "127.0.0.1"
+
+
+class Stack:
+    """A house that runs in one data directory. One process at a time may own the directory.
+
+    ``postgres_url`` (as a superuser) and ``nats_url`` (as a user who may do everything) name servers that are there
+    already; without them embedded ones are started. ``overrides`` are further settings by service and field.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        report: Reporter,
+        services: tuple[str, ...] = SERVICES,
+        postgres_url: str | None = None,
+        nats_url: str | None = None,
+        overrides: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        self.layout = Layout(data_dir)
+        self.services = services
+        self.postgres: EmbeddedPostgres | None = None
+        self.nats: EmbeddedNats | None = None
+        self._postgres_url = postgres_url
+        self._nats_url = nats_url
+        self._overrides = overrides or {}
+        self._report = report
+        self._supervisor = Supervisor(report)
+        self._lock = DirectoryLock(self.layout.root)
+        self._children: dict[str, Child] = {}
+        self._places: Places | None = None
+
+    # Life
+
+    def start(self) -> None:
+        """Start everything; returns once every service answers. Stops what was started if anything fails."""
+        self.layout.prepare()
+        self._lock.acquire()
+        try:
+            key = SigningKey.load_or_generate(self.layout.signing_key)
+            write_jwks(self.layout.jwks, [key])
+            postgres_url = self._start_postgres()
+            nats_url = self._start_nats()
+            self._places = self._choose_places(postgres_url, nats_url)
+            asyncio.run(self._prepare(postgres_url, nats_url))
+            for service in self.services:
+                self._start_service(service)
+            self.layout.write_addresses(Addresses(os.getpid(), self._places.services, self._places.metrics))
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop everything in reverse order; nothing that was started here is left running."""
+        self.layout.addresses.unlink(missing_ok=True)
+        try:
+            self._supervisor.stop()
+        finally:
+            self._lock.release()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    # Where it is
+
+    @property
+    def places(self) -> Places:
+        """Where the parts are; only once started."""
+        if self._places is None:
+            raise RuntimeError("the stack has not been started")
+        return self._places
+
+    def child(self, service: str) -> Child:
+        """Return a service's process, for tests that kill it."""
+        return self._children[service]
+
+    @property
+    def restarts(self) -> Mapping[str, int]:
+        """How often each part has been brought back."""
+        return self._supervisor.restarts
+
+    def key(self) -> SigningKey:
+        """Return the key that signs this stack's tokens."""
+        return SigningKey.load(self.layout.signing_key)
+
+    def token(self, subject: str, role: Role) -> str:
+        """Return a development token for every service of this stack."""
+        return self.key().mint(subject, role, list(SERVICES), seconds=DEVELOPMENT_TOKEN_SECONDS)
+
+    # Steps of the start
+
+    def _start_postgres(self) -> str:
+        if self._postgres_url is not None:
+            return self._postgres_url
+        self.postgres = EmbeddedPostgres(self.layout.root)
+        self._keep(self.postgres)
+        return self.postgres.superuser_url
+
+    def _start_nats(self) -> str:
+        if self._nats_url is not None:
+            return self._nats_url
+        users = bus.users({service: self.layout.password(f"nats-{service}") for service in self.services})
+        self.nats = EmbeddedNats(self.layout.root, users)
+        self._keep(self.nats)
+        return self.nats.admin_url
+
+    def _keep(self, server: Supervised) -> None:
+        self._report(server.name, "starting")
+        self._supervisor.start(server)
+
+    async def _prepare(self, postgres_url: str, nats_url: str) -> None:
+        """Databases and roles of every service, one after the other: what they share is made once."""
+        for service in self.services:
+            await ensure_roles(postgres_url, service, role_passwords(self.layout, tuple(role_memberships(service))))
+        await bus.set_up(nats_url, self.services)
+
+    def _choose_places(self, postgres_url: str, nats_url: str) -> Places:
+        """Free ports, kept for the life of the stack: a service that is restarted is found where it was."""
+        parts = urlsplit(nats_url)
+        where = parts.netloc.rpartition("@")[2]
+        return Places(
+            postgres_url=postgres_url,
+            nats_url=f"{parts.scheme}://{where}",
+            services={service: f"{HOST}:{free_port()}" for service in SERVICES},
+            metrics={service: f"{HOST}:{free_port()}" for service in SERVICES},
+        )
+
+    def _start_service(self, service: str) -> None:
+        settings = settings_of(service, self.layout, self.places) | dict(self._overrides.get(service, {}))
+        ready = self.layout.ready_file(service)
+        ready.unlink(missing_ok=True)
+        child = Child(
+            service,
+            [sys.executable, "-m", f"services.{service}"],
+            log_dir=self.layout.logs,
+            env=environment_of(service, settings),
+            is_ready=lambda: self._serves(service),
+            ready_seconds=READY_SECONDS,
+        )
+        self._children[service] = child
+        self._keep(child)
+
+    def _serves(self, service: str) -> bool:
+        """Whether the process that we started says that it serves; a file left by a killed one names another pid."""
+        try:
+            told = json.loads(self.layout.ready_file(service).read_bytes())
+        except (FileNotFoundError, ValueError):
+            return False
+        return bool(told["pid"] == self._children[service].pid)
+
+
+def superuser_database_url(places: Places, database: str) -> str:
+    """Return the superuser's URL of one of the stack's databases, for checks and tests."""
+    parts = urlsplit(places.postgres_url)
+    return dsn_for(
+        places.postgres_url, role=parts.username or "postgres", password=parts.password or "", database=database
+    )
+
+
+def print_report(name: str, what: str, *, lock: threading.Lock = threading.Lock()) -> None:  # noqa: B008
+    """Say what happens to the parts of a stack, from whichever thread."""
+    with lock:
+        print(f"  {name}: {what}", file=sys.stderr, flush=True)
