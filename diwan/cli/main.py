@@ -1,0 +1,20 @@
+"""The `diwan` command: one sub-command a file."""
+
+from __future__ import annotations
+
+import typer
+
+from diwan.cli import demo, doctor, scenarios, token, up
+
+app = typer.Typer(
+    name="diwan",
+    help="A card room whose register of events is the truth: play, replay, verify.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(scenarios.app, name="scenarios")
+app.command("demo")(demo.demo)
+app.command("up")(up.up)
+app.command("doctor")(doctor.doctor)
+app.command("token")(token.token)

@@ -1,0 +1,34 @@
+"""How a sub-command finds the stack that it speaks to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from diwan.chassis.access import Role
+from diwan.chassis.keys import SigningKey
+from diwan.cli.stack.layout import SERVICES, Addresses, Layout
+
+DEFAULT_DATA: Final = Path(".data")
+
+DataOption = Annotated[
+    Path, typer.Option("--data", envvar="DIWAN_DATA", help="The data directory of the stack.", show_default=True)
+]
+
+
+def running_stack(data: Path) -> tuple[Layout, Addresses]:
+    """Return the stack that runs in a data directory; ends the command with a clear word where none does."""
+    layout = Layout(data)
+    addresses = layout.read_addresses()
+    if addresses is None:
+        raise typer.BadParameter(f"no stack runs in {layout.root}: start one with `diwan up`", param_hint="--data")
+    return layout, addresses
+
+
+def own_token(layout: Layout, subject: str, role: Role, *, seconds: int = 3600) -> str:
+    """Return a token of the stack's own key: whoever can read the key file runs the stack."""
+    if not layout.signing_key.exists():
+        raise typer.BadParameter(f"{layout.root} holds no signing key: start a stack there first", param_hint="--data")
+    return SigningKey.load(layout.signing_key).mint(subject, role, list(SERVICES), seconds=seconds)
