@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from diwan.cli import demo, doctor, scenarios, token, up
+from diwan.cli import doctor, scenarios, token, up
+from diwan.cli.demo.command import demo
 
 app = typer.Typer(
     name="diwan",
@@ -14,7 +15,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(scenarios.app, name="scenarios")
-app.command("demo")(demo.demo)
+app.command("demo")(demo)
 app.command("up")(up.up)
 app.command("doctor")(doctor.doctor)
 app.command("token")(token.token)

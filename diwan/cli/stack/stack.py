@@ -123,6 +123,14 @@ class Stack:
         """Return the key that signs this stack's tokens."""
         return SigningKey.load(self.layout.signing_key)
 
+    def admin_nats_url(self) -> str:
+        """Return the bus as a user who may do everything, for set-up and checks."""
+        if self._nats_url is not None:
+            return self._nats_url
+        if self.nats is None:
+            raise RuntimeError("the stack has not been started")
+        return self.nats.admin_url
+
     def token(self, subject: str, role: Role) -> str:
         """Return a development token for every service of this stack."""
         return self.key().mint(subject, role, list(SERVICES), seconds=DEVELOPMENT_TOKEN_SECONDS)
@@ -152,7 +160,7 @@ class Stack:
         """Databases and roles of every service, one after the other: what they share is made once."""
         for service in self.services:
             await ensure_roles(postgres_url, service, role_passwords(self.layout, tuple(role_memberships(service))))
-        await bus.set_up(nats_url, self.services)
+        await bus.set_up(nats_url)
 
     def _choose_places(self, postgres_url: str, nats_url: str) -> Places:
         """Free ports, kept for the life of the stack: a service that is restarted is found where it was."""
