@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from diwan.cli.demo.evidence import Evidence
 from diwan.core.hand.events import CardsShown, HandEnded, HandStarted
+from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import LoggedEvent
 from diwan.history.entries import Entry
 from diwan.history.steps import hand_steps
@@ -25,6 +26,8 @@ def _hands(events: list[LoggedEvent]) -> Iterator[list[Entry]]:
     hand: list[Entry] | None = None
     for logged in events:
         decoded = decode(logged.type_id, logged.schema_v, logged.body)
+        if isinstance(decoded.event, LedgerCommitted):
+            raise TypeError("the ledger's event in a table's stream")
         entry = Entry(logged.version, logged.recorded_at_ms, logged.command_id, decoded.event, decoded.reveals)
         if isinstance(entry.event, HandStarted):
             hand = []
