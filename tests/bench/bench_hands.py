@@ -15,7 +15,7 @@ from pokerkit import Automation, HandHistory, NoLimitTexasHoldem
 from diwan.core.cards import format_card, format_cards
 from diwan.core.evaluation import evaluate
 from diwan.core.games import GAMES
-from diwan.core.hand.betting import legal_actions
+from diwan.core.hand.betting import legal_actions, price_of
 from diwan.core.hand.commands import Act, StartHand
 from diwan.core.hand.decide import advance
 from diwan.core.hand.events import Acted, BoardDealt, CardsShown, Due, HandSeat
@@ -70,19 +70,23 @@ def play_ours(seeds):
         events, state = advance(None, START, cards)
         log = list(events)
         while not isinstance(state, EndedHand):
-            legal = legal_actions(game, state)
-            choice = chance.randrange(3)
-            if choice == 0 and legal.to_call:
-                kind, to = "fold", 0
-            elif choice == 2 and legal.lift:
-                kind, to = ("bet" if legal.bet else "raise"), legal.lift[0]
-            else:
-                kind, to = ("call" if legal.to_call else "check"), 0
-            command = Act(legal.seat, kind, to, state.turn, len(log), 0)
+            kind, to = choose(game, state, chance.randrange(3))
+            command = Act(state.deal.seats[state.actor], kind, to, state.turn, len(log), 0)
             events, state = advance(state, command, cards)
             log += events
         hands.append((cards, tuple(log)))
     return hands
+
+
+def choose(game, state, choice):
+    """Fold, call or raise; what is not possible becomes a check or a call."""
+    if choice == 2:
+        legal = legal_actions(game, state)
+        if legal.lift:
+            return ("bet" if legal.bet else "raise"), legal.lift[0]
+    if price_of(state) > state.bets[state.actor]:
+        return ("call" if choice else "fold"), 0
+    return "check", 0
 
 
 def play_pokerkit(seeds):
