@@ -102,22 +102,39 @@ async def serve[S: ServiceSettings](
 
     ``on_running`` is called once calls are answered. Raises what building or listening raises.
     """
-    stopping = stop or asyncio.Event()
+    stopping = _Stopping(stop or asyncio.Event())
+    with stopping.on_signals():
+        try:
+            return await _served(settings, build, stopping, on_running)
+        except asyncio.CancelledError:
+            if not stopping.is_impatient:
+                raise
+            stopping.task.uncancel()
+            _log.warning("ended_at_once")
+            return EXIT_FAILED if stopping.is_serving else EXIT_OK
+
+
+async def _served[S: ServiceSettings](
+    settings: S,
+    build: Callable[[S], AbstractAsyncContextManager[Service]],
+    stopping: "_Stopping",
+    on_running: Callable[[Running], None] | None,
+) -> int:
     authenticator = authenticator_of(settings)
-    with _signals(stopping):
-        async with build(settings) as service:
-            server = GrpcServer(settings, authenticator, service.served)
-            background = {**service.background, "token_keys": authenticator.keep_fresh}
-            async with _background(background, stopping) as failed:
-                with _metrics(settings.metrics_listen) as metrics_port:
-                    address = await server.start()
-                    running = Running(address, metrics_port, os.getpid())
-                    with _ready_file(settings.ready_file, running):
-                        _log.info("serving", address=address, metrics_port=metrics_port)
-                        if on_running is not None:
-                            on_running(running)
-                        await stopping.wait()
-                    await _drained(server, service, settings.drain_seconds)
+    async with build(settings) as service:
+        server = GrpcServer(settings, authenticator, service.served)
+        background = {**service.background, "token_keys": authenticator.keep_fresh}
+        async with _background(background, stopping.event) as failed:
+            with _metrics(settings.metrics_listen) as metrics_port:
+                address = await server.start()
+                running = Running(address, metrics_port, os.getpid())
+                with _ready_file(settings.ready_file, running):
+                    stopping.is_serving = True
+                    _log.info("serving", address=address, metrics_port=metrics_port)
+                    if on_running is not None:
+                        on_running(running)
+                    await stopping.event.wait()
+                await _drained(server, service, settings.drain_seconds)
     _log.info("ended", failed=sorted(failed))
     return EXIT_FAILED if failed else EXIT_OK
 
@@ -125,31 +142,55 @@ async def serve[S: ServiceSettings](
 async def _drained(server: GrpcServer, service: Service, seconds: float) -> None:
     _log.info("draining", calls=server.gate.in_flight)
     await server.set_not_serving()
+    loop = asyncio.get_running_loop()
+    until = loop.time() + seconds
     try:
         if service.on_drain is not None:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout_at(until):
                 await service.on_drain()
     except Exception:
         # Whatever could not be handed over is in the log of events, and is taken up from there.
         _log.exception("drain_failed")
-    await server.stop(seconds)
+    await server.stop(max(until - loop.time(), 0))
 
 
-@contextmanager
-def _signals(stopping: asyncio.Event) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    added = []
-    for number in numbers:
-        # Only the main thread takes signals; a service inside a test is stopped by its event.
-        with contextlib.suppress(RuntimeError, ValueError):
-            loop.add_signal_handler(number, stopping.set)
-            added.append(number)
-    try:
-        yield
-    finally:
-        for number in added:
-            loop.remove_signal_handler(number)
+class _Stopping:
+    """The wish to stop: a signal ends the service in order; one before it serves, or a second Ctrl-C, at once.
+
+    A second SIGTERM changes nothing: whoever stops a group of processes may well send it after a Ctrl-C.
+    """
+
+    def __init__(self, event: asyncio.Event) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a service is served by a task")
+        self.event = event
+        self.task = task
+        self.is_serving = False
+        self.is_impatient = False
+        self._is_told = False
+
+    def _told(self, number: signal.Signals) -> None:
+        if not self.is_serving or (self._is_told and number is signal.SIGINT):
+            self.is_impatient = True
+            self.task.cancel()
+        self._is_told = True
+        self.event.set()
+
+    @contextmanager
+    def on_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        added = []
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # Only the main thread takes signals; a service inside a test is stopped by its event.
+            with contextlib.suppress(RuntimeError, ValueError):
+                loop.add_signal_handler(number, self._told, number)
+                added.append(number)
+        try:
+            yield
+        finally:
+            for number in added:
+                loop.remove_signal_handler(number)
 
 
 @asynccontextmanager

@@ -139,6 +139,13 @@ async def a_house(folder: Path, *, table: object = None, **settings) -> AsyncIte
         assert await serving == 0
 
 
+async def eventually(condition, seconds=20.0):
+    """Wait for what another process or grpc's own threads do; fails after so many seconds."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110  (what is waited for sets no event of this loop)
+            await asyncio.sleep(0.01)
+
+
 async def refused(call):
     """Return the ErrorInfo of a refused call, after checking what every error must hold."""
     with pytest.raises(grpc.aio.AioRpcError) as caught:
