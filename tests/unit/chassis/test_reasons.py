@@ -13,6 +13,7 @@ from diwan.chassis.errors import metadata_of, refusal_of, rejected_of, status_of
 from diwan.chassis.reasons import CATALOGUE, entry_of, rendered
 from diwan.core.decider import Rejected
 from diwan.core.fairness import Secret
+from diwan.core.ledger.posting import Result
 
 ROOT = Path(diwan.__file__).parent.parent
 ARABIC = re.compile("[\u0600-\u06ff]")
@@ -65,6 +66,12 @@ def test_an_entry_is_complete(reason):
             assert not set(told) & set("[]{}?")
             assert told.endswith(".")
             assert "  " not in told
+
+
+def test_every_refusal_of_the_ledger_has_both_texts():
+    refusals = {result.name for result in Result if not result.is_posted}
+
+    assert refusals - CATALOGUE.keys() == set()
 
 
 def test_the_reasons_that_the_rules_name_are_all_there():
