@@ -28,11 +28,9 @@ from diwan.core.ledger.posting import (
     Revocation,
     decide,
 )
+from diwan.core.log import StreamKind
 from diwan.wire.events import encode
 from services.wallet import statements
-
-LEDGER_KIND: Final = 2
-"""The kind of a ledger shard among the streams."""
 
 SHARD: Final = UUID(named_id(NAMESPACE, "ledger/1"))
 """The ledger's one stream: one event a commit."""
@@ -88,7 +86,7 @@ class NotPosted(Exception):  # noqa: N818  (an answer about the caller's log, no
 
 async def prepare_in(connection: Connection) -> None:
     """Make the shard and the accounts that every ledger has; harmless where they are."""
-    await create_stream_in(connection, SHARD, LEDGER_KIND, first_prev_hash(SHARD.bytes, LEDGER_KIND))
+    await create_stream_in(connection, SHARD, StreamKind.LEDGER, first_prev_hash(SHARD.bytes, StreamKind.LEDGER))
     await commit_in(connection, [Work(LinkedSet((), opens=STANDING))])
 
 
@@ -177,12 +175,12 @@ async def _remember(connection: Connection, fresh: Sequence[Work], outcomes: Seq
 def _named(request: Request) -> tuple[list[str], list[str]]:
     """Return the transfers and the accounts that a decision about a request reads."""
     match request:
-        case LinkedSet(transfers=transfers, opens=opens, closes=closes):
+        case LinkedSet(transfers=transfers, opens=opens, closes=closes, tops_up=tops_up):
             accounts = [account.account_id for account in opens]
             accounts += closes
             for transfer in transfers:
                 accounts += (transfer.debit_account, transfer.credit_account)
-            return [transfer.transfer_id for transfer in transfers], accounts
+            return [*(transfer.transfer_id for transfer in transfers), *([tops_up] if tops_up else [])], accounts
         case Revocation(transfer_id=transfer_id):
             return [transfer_id, named_id(transfer_id, "returned")], []
         case Confirmation(transfer_id=transfer_id):
@@ -236,7 +234,7 @@ def _append(head: asyncpg.Record, event: LedgerCommitted, now_ms: int, event_id:
     encoded = encode(event, nonce=secrets.token_bytes(16))
     return Append(
         stream_id=SHARD,
-        kind=LEDGER_KIND,
+        kind=StreamKind.LEDGER,
         expected_version=head["version"],
         epoch=head["epoch"],
         prev_hash=head["head_hash"],

@@ -26,6 +26,9 @@ STATEMENT_SECONDS: Final = 4.0
 ANSWER_SECONDS: Final = 10.0
 """How long a request in doubt is asked about before its caller is told that the outcome is unknown."""
 
+CONNECT_SECONDS: Final = 2.0
+"""How long a request waits for a database that cannot be reached before it is refused: nothing happened to it yet."""
+
 RETRY_SECONDS: Final = 0.1
 
 _TRANSFERS: Final = Counter(
@@ -48,16 +51,21 @@ _OWN_FAULTS: Final = ("22", "23", "42")
 _log = structlog.get_logger(__name__)
 
 
+class Unavailable(Exception):  # noqa: N818
+    """Nothing happened: the database cannot be reached."""
+
+
 class _Waiting:
-    """A request on its way."""
+    """A request on its way; ``is_alone`` where it must not share a commit, ``is_tried`` once one was attempted."""
 
-    __slots__ = ("answer", "deadline", "is_alone", "work")
+    __slots__ = ("answer", "asked_at", "is_alone", "is_tried", "work")
 
-    def __init__(self, work: Work, answer: asyncio.Future[Done], deadline: float) -> None:
+    def __init__(self, work: Work, answer: asyncio.Future[Done]) -> None:
         self.work = work
         self.answer = answer
-        self.deadline = deadline
+        self.asked_at = time.monotonic()
         self.is_alone = False
+        self.is_tried = False
 
     def resolve(self, done: Done) -> None:
         for verdict in done.outcome.verdicts:
@@ -116,12 +124,11 @@ class Ledger:
             await connection.close(timeout=STATEMENT_SECONDS)
 
     async def ask(self, request: Request, remembered: Remembered | None = None) -> Done:
-        """Decide a request, durably; raises `Overloaded` (nothing happened) or `UnknownOutcome` (ask again)."""
+        """Decide a request, durably; raises `Overloaded`, `Unavailable` (nothing happened) or `UnknownOutcome`."""
         if self._closing or len(self._pending) >= PENDING_MAX:
             raise Overloaded(f"{len(self._pending)} requests are waiting")
         answer: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
-        deadline = time.monotonic() + self._answer_seconds
-        self._pending.append(_Waiting(Work(request, remembered), answer, deadline))
+        self._pending.append(_Waiting(Work(request, remembered), answer))
         self._work.set()
         return await answer
 
@@ -196,6 +203,8 @@ class Ledger:
         async def unit() -> None:
             async with connection.transaction():
                 works = [waiting.work for waiting in attempt.waiting]
+                for waiting in attempt.waiting:
+                    waiting.is_tried = True
                 attempt.done = await commit_in(connection, works, bots_float=self.bots_float, event_id=attempt.event_id)
 
         await limited(connection, unit(), STATEMENT_SECONDS)
@@ -229,7 +238,10 @@ class Ledger:
         _log.warning("ledger_commit_in_doubt", requests=len(attempt.waiting), error=repr(error))
         now = time.monotonic()
         for waiting in attempt.waiting:
-            if now >= waiting.deadline:
+            age = now - waiting.asked_at
+            if not waiting.is_tried and age >= CONNECT_SECONDS:
+                waiting.fail(Unavailable(repr(error)))
+            elif age >= self._answer_seconds:
                 waiting.fail(UnknownOutcome(f"no certain answer in time: {error!r}"))
         self._doubtful = attempt if any(not waiting.answer.done() for waiting in attempt.waiting) else None
         await asyncio.sleep(RETRY_SECONDS)

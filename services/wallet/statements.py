@@ -94,9 +94,15 @@ where a.kind = 'escrow' and not a.is_closed
 order by a.account_id
 """
 
-TABLE_SEATS: Final = "select state from table_seats where table_id = $1"
+TABLE_SEATS: Final = "select table_id, state from table_seats where table_id = any($1::uuid[])"
 
 KEEP_TABLE_SEATS: Final = """
 insert into table_seats (table_id, version, state) values ($1, $2, $3)
 on conflict (table_id) do update set version = excluded.version, state = excluded.state
+"""
+
+CURSOR: Final = "select last_seq from inbox where consumer = $1"
+
+QUARANTINED: Final = """
+select stream_id::text from quarantine where consumer = $1 group by stream_id order by min(global_seq)
 """

@@ -33,6 +33,7 @@ class Result(StrEnum):
     CURRENCY_MISMATCH = "currency_mismatch"
     EXCEEDS_BALANCE = "exceeds_balance"
     OVERFLOWS_BALANCE = "overflows_balance"
+    SITTING_NOT_FOUND = "sitting_not_found"
     LINKED_FAILED = "linked_failed"
     NOT_POSTED = "not_posted"
     NOT_EMPTY = "not_empty"
@@ -49,6 +50,7 @@ _REMEMBERED: Final = frozenset({
     Result.CURRENCY_MISMATCH,
     Result.EXCEEDS_BALANCE,
     Result.OVERFLOWS_BALANCE,
+    Result.SITTING_NOT_FOUND,
     Result.LINKED_FAILED,
     Result.NOT_EMPTY,
 })  # fmt: skip
@@ -69,13 +71,15 @@ class LinkedSet(Struct, frozen=True):
     """Transfers that are posted all or none, with the accounts that they open and close.
 
     ``opens`` come first and are harmless where they exist; with ``is_opening`` the transfers belong to the opening, so
-    they are posted only if one of the accounts was not there. ``closes`` must be empty afterwards.
+    they are posted only if one of the accounts was not there. ``closes`` must be empty afterwards. ``tops_up`` names a
+    transfer that must be there, between the same accounts and for the same cause as each of the set: a buy-in.
     """
 
     transfers: tuple[Transfer, ...]
     opens: tuple[AccountOpened, ...] = ()
     closes: tuple[str, ...] = ()
     is_opening: bool = False
+    tops_up: str = ""
 
 
 class Revocation(Struct, frozen=True):
@@ -188,7 +192,8 @@ class _Batch:
             return Outcome(tuple(Verdict(t.transfer_id, Result.EXISTS) for t in request.transfers), is_done=True)
         results: list[Result] = []
         for transfer in request.transfers:
-            results.append(self._post(transfer, before))
+            is_seated = not request.tops_up or self._is_like(request.tops_up, transfer)
+            results.append(self._post(transfer, before) if is_seated else Result.SITTING_NOT_FOUND)
             if results[-1] is not Result.CREATED:
                 break
         failed = bool(results) and results[-1] is not Result.CREATED
@@ -257,6 +262,14 @@ class _Batch:
             return Result.OVERFLOWS_BALANCE
         self._move(transfer, debit, credit, before)
         return Result.CREATED
+
+    def _is_like(self, transfer_id: str, transfer: Transfer) -> bool:
+        first = self.transfers.get(transfer_id)
+        return first is not None and (first.debit_account, first.credit_account, first.cause) == (
+            transfer.debit_account,
+            transfer.credit_account,
+            transfer.cause,
+        )
 
     def _replenish(self, bots: Account, transfer: Transfer, rule: Float, before: dict[str, Account | None]) -> None:
         source = self.accounts.get(BOTS_ISSUANCE.account_id)

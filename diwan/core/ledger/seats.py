@@ -80,15 +80,31 @@ type Step = tuple[TableSeats, tuple[Request, ...]]
 _NOTHING: Final[tuple[Request, ...]] = ()
 
 
-def follow(table: TableSeats, event: TableEvent, version: int) -> Step:
+RELEVANT: Final = (
+    TableCreated,
+    BuyInRequested,
+    TopUpRequested,
+    SeatFunded,
+    BuyInRefused,
+    HandStarted,
+    HandEnded,
+    SeatReleased,
+)
+"""The events that mean something to the ledger."""
+
+
+def follow(table: TableSeats, event: TableEvent | None, version: int) -> Step:
     """Return the table after an event and what the ledger has to do for it; raises `Disagreement`.
 
     An event that was followed before changes nothing and asks for nothing; a hole in the versions is a disagreement.
+    None stands for an event of a kind that is not `RELEVANT` and need not be read.
     """
     if version <= table.version:
         return table, _NOTHING
     if version != table.version + 1:
         raise Disagreement(f"version {version} follows {table.version}")
+    if event is None:
+        return replace(table, version=version), _NOTHING
     after, requests = _follow(table, event, f"table/{table.table_id}/{version}")
     return replace(after, version=version), requests
 

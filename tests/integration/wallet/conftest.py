@@ -146,3 +146,11 @@ async def faults(connection: asyncpg.Connection) -> list[str]:
     """Return the names of the ledger's invariants that do not hold, seen in one snapshot."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         return [name for name, query in CHECKS.items() if await connection.fetchval(query) != 0]
+
+
+@pytest.fixture
+async def room(postgres: EmbeddedPostgres, prepared: Prepared, tmp_path: Path):
+    from tests.integration.wallet.room import a_room
+
+    async with a_room(postgres, prepared, tmp_path) as room:
+        yield room

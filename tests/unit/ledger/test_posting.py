@@ -274,6 +274,24 @@ def test_an_account_closes_empty_or_not_at_all_and_then_takes_nothing():
     assert (escrow.balance, escrow.is_closed) == (0, True)
 
 
+def test_a_top_up_needs_its_buy_in_by_the_same_player_at_the_same_table():
+    buy_in = transfer("in", AMAL, ESCROW, 100, cause="table/1")
+    books = given(LinkedSet((buy_in,), opens=(ESCROW,)))
+
+    def top_up(name: str, debit: AccountOpened, cause: str, first: str) -> LinkedSet:
+        return LinkedSet((transfer(name, debit, ESCROW, 10, cause=cause),), tops_up=first)
+
+    decision, _ = when(
+        books,
+        top_up("t1", AMAL, "table/1", buy_in.transfer_id),
+        top_up("t2", DINA, "table/1", buy_in.transfer_id),
+        top_up("t3", AMAL, "table/2", buy_in.transfer_id),
+        top_up("t4", AMAL, "table/1", SITTING),
+    )
+
+    assert [result(outcome) for outcome in decision.outcomes] == [Result.CREATED] + [Result.SITTING_NOT_FOUND] * 3
+
+
 def test_a_revoked_transfer_goes_back_once_if_it_had_happened():
     buy_in = transfer("in", AMAL, ESCROW, 100)
     books = given(LinkedSet((buy_in,), opens=(ESCROW,)))

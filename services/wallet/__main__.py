@@ -1,0 +1,58 @@
+"""Run the wallet, or do what only an operator may.
+
+    python -m services.wallet                    serve until SIGTERM
+    python -m services.wallet quarantined        list the tables that are set aside, and why
+    python -m services.wallet release TABLE      apply what waits of a table, now that the cause is mended
+
+The settings are the service's own. A running wallet need not be stopped for it.
+"""
+
+import asyncio
+import sys
+from uuid import UUID
+
+from diwan.chassis.service import run_service
+from services.wallet.app import build, settlement_consumer
+from services.wallet.settings import WalletSettings
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+
+
+async def quarantined(settings: WalletSettings) -> int:
+    """Print a line for every table that is set aside."""
+    async with settlement_consumer(settings) as consumer:
+        for one in await consumer.quarantined():
+            sys.stdout.write(f"{one.stream_id} {one.events} events from {one.first_seq}: {one.error}\n")
+    return EXIT_OK
+
+
+async def release(settings: WalletSettings, table_id: UUID) -> int:
+    """Apply what was set aside of a table, in order; what still fails stays set aside."""
+    async with settlement_consumer(settings) as consumer:
+        try:
+            events = await consumer.release(table_id)
+        except Exception as error:
+            sys.stderr.write(f"table {table_id} stays set aside: {error!r}\n")
+            return EXIT_FAILED
+    sys.stdout.write(f"table {table_id}: {events} events applied\n")
+    return EXIT_OK
+
+
+def main(arguments: list[str]) -> int:
+    """Do what the arguments say; returns the process's exit code."""
+    match arguments:
+        case []:
+            return run_service(WalletSettings, build)
+        case ["quarantined"]:
+            return asyncio.run(quarantined(WalletSettings()))
+        case ["release", table]:
+            return asyncio.run(release(WalletSettings(), UUID(table)))
+        case _:
+            sys.stderr.write(__doc__ or "")
+            return EXIT_USAGE
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

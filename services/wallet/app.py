@@ -1,0 +1,128 @@
+"""The composition root: everything that the wallet is made of, and in which order it begins and ends."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+import structlog
+from prometheus_client import Counter
+
+from diwan.api.wallet.v1.wallet_service_pb2 import DESCRIPTOR
+from diwan.chassis.auth import service_tokens
+from diwan.chassis.bus import FEEDS, Bus
+from diwan.chassis.database import UNIT_SECONDS, Connection, Database, assert_settings
+from diwan.chassis.feed import Consumer, Feed, FeedTask
+from diwan.chassis.feed.remote import RemoteFeed
+from diwan.chassis.feed.serving import served_feed
+from diwan.chassis.migrate import migrate
+from diwan.chassis.peers import channel_credentials, start_bus
+from diwan.chassis.server import Served
+from diwan.chassis.service import Service
+from diwan.chassis.settings import needed
+from diwan.core.ledger.posting import Float
+from services.wallet.api import WalletServicer
+from services.wallet.ledger import Ledger
+from services.wallet.settings import WalletSettings
+from services.wallet.settlement import Settlement
+
+CONSUMER: Final = "settlement"
+"""The name of the cursor in the table feed."""
+
+MIGRATIONS: Final = Path(__file__).parent / "migrations"
+
+_ALARMS: Final = Counter("diwan_alarms", "What an operator must look at.", ["service", "kind"])
+_log = structlog.get_logger(__name__)
+
+
+@asynccontextmanager
+async def build(settings: WalletSettings) -> AsyncIterator[Service]:
+    """Build the wallet from its settings; raises ValueError naming a setting that is missing."""
+    if settings.migration_database_url is not None:
+        await migrate(settings.migration_database_url.get_secret_value(), [MIGRATIONS])
+    writer = needed(settings.database_url, "database_url")
+    bots_float = Float(settings.bots_float_low, settings.bots_float_amount)
+    async with AsyncExitStack() as stack:
+        bus = start_bus(settings)
+        if bus is not None:
+            stack.push_async_callback(bus.close)
+        feed_task = FeedTask(
+            needed(settings.sequencer_database_url, "sequencer_database_url"),
+            *(FEEDS["wallet"], settings.service, bus),
+            alarm=alarm,
+        )
+        database = await Database.open(writer, size=settings.database_connections, application="wallet")
+        stack.push_async_callback(database.close)
+        await database.run(assert_settings)
+        ledger = Ledger(_connector(writer), bots_float=bots_float, on_commit=feed_task.wake)
+        await ledger.prepare()
+        consumer, source = _consumer(settings, database, bots_float, feed_task, bus)
+        stack.push_async_callback(source.close)
+        feed_task.start()
+        stack.push_async_callback(feed_task.close)
+        consumer.start()
+        stack.push_async_callback(consumer.close)
+        servicer = WalletServicer(ledger, database, starting_grant=settings.starting_grant, consumer=CONSUMER)
+        yield Service(
+            served=[
+                Served(DESCRIPTOR.services_by_name["WalletService"], servicer),
+                served_feed(Feed(database, FEEDS["wallet"])),
+            ],
+            background={"ledger": ledger.run},
+        )
+
+
+@asynccontextmanager
+async def settlement_consumer(settings: WalletSettings) -> AsyncIterator[Consumer]:
+    """Build only what follows the table feed, at rest: for an operator's look at it and for `Consumer.release`."""
+    database = await Database.open(needed(settings.database_url, "database_url"), size=2, application="wallet-operator")
+    bots_float = Float(settings.bots_float_low, settings.bots_float_amount)
+    consumer, source = _consumer(settings, database, bots_float, None, None)
+    try:
+        yield consumer
+    finally:
+        await source.close()
+        await database.close()
+
+
+def alarm(kind: str, message: str) -> None:
+    """Tell operations: a line in the log and a count that an alert stands on."""
+    _ALARMS.labels("wallet", kind).inc()
+    _log.error("alarm", kind=kind, message=message)
+
+
+def _consumer(
+    settings: WalletSettings, database: Database, bots_float: Float, feed_task: FeedTask | None, bus: Bus | None
+) -> tuple[Consumer, RemoteFeed]:
+    if settings.table_address is None:
+        raise ValueError("the setting table_address is missing")
+    source = RemoteFeed(
+        settings.table_address, service_tokens(settings, "table"), credentials=channel_credentials(settings)
+    )
+    settlement = Settlement(bots_float, on_posted=(lambda: None) if feed_task is None else feed_task.wake)
+    consumer = Consumer(
+        CONSUMER,
+        FEEDS["table"],
+        database,
+        source,
+        settlement.apply,
+        bus=bus,
+        feed_service="table",
+        durable="wallet",
+        alarm=alarm,
+    )
+    return consumer, source
+
+
+def _connector(dsn: str) -> Callable[[], Awaitable[Connection]]:
+    async def connect() -> Connection:
+        # The statements are planned once: their arrays differ only in length.
+        connection: Connection = await asyncpg.connect(
+            dsn,
+            timeout=UNIT_SECONDS,
+            server_settings={"application_name": "wallet-ledger", "plan_cache_mode": "force_generic_plan"},
+        )
+        return connection
+
+    return connect

@@ -1,0 +1,121 @@
+"""What is read of the ledger: accounts, statements, and the sums that must hold."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from diwan.chassis.database import Connection
+from diwan.core.decider import Rejected
+from diwan.core.hashing import uuid_bytes
+from diwan.core.ledger.books import Account
+from services.wallet import statements
+
+PAGE_ENTRIES: Final = 50
+PAGE_ENTRIES_MAX: Final = 500
+_NEWEST: Final = 2**63 - 1
+
+
+class StatementLine(msgspec.Struct, frozen=True):
+    """One entry of an account with what it is for."""
+
+    version: int
+    transfer_id: str
+    amount: int
+    previous_balance: int
+    balance: int
+    code: str
+    cause: str
+    posted_at_ms: int
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Entries, newest first; ``next_token`` is empty at the end."""
+
+    lines: Sequence[StatementLine]
+    next_token: str
+
+
+class KindTotal(msgspec.Struct, frozen=True):
+    """All accounts of a kind."""
+
+    kind: str
+    accounts: int
+    balance: int
+
+
+class SittingTotal(msgspec.Struct, frozen=True):
+    """An open escrow; ``table_id`` is where its first chips were asked for."""
+
+    sitting: str
+    table_id: str
+    balance: int
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """The sums, all of one moment. ``cursor``: the table feed was applied up to here."""
+
+    kinds: Sequence[KindTotal]
+    sittings: Sequence[SittingTotal]
+    cursor: int
+    quarantined: Sequence[str]
+
+    @property
+    def sum(self) -> int:
+        """Of everything; must be 0 (L1)."""
+        return sum(kind.balance for kind in self.kinds)
+
+
+async def account_in(connection: Connection, account_id: str) -> Account | None:
+    """Return an account as it stands."""
+    row = await connection.fetchrow(statements.ACCOUNT, account_id)
+    return None if row is None else Account(*row)
+
+
+async def entries_in(connection: Connection, account_id: str, size: int, token: str) -> Page:
+    """Return a page of an account's entries; raises `Rejected` for a size or a token that is none."""
+    if size < 0:
+        raise Rejected("PAGE_SIZE_INVALID", max=PAGE_ENTRIES_MAX)
+    count = min(size or PAGE_ENTRIES, PAGE_ENTRIES_MAX)
+    before = _NEWEST if not token else _version_of(token, account_id)
+    rows = await connection.fetch(statements.ENTRIES, account_id, before, count)
+    lines = [StatementLine(*row) for row in rows]
+    # Versions have no gap and begin at 1, so the last line says whether there is more.
+    has_more = bool(lines) and lines[-1].version > 1
+    return Page(lines, _token(account_id, lines[-1].version) if has_more else "")
+
+
+async def totals_in(connection: Connection, consumer: str) -> Totals:
+    """Return the sums of one snapshot."""
+    await connection.execute("set transaction isolation level repeatable read, read only")
+    kinds = await connection.fetch(statements.TOTALS)
+    sittings = await connection.fetch(statements.SITTINGS)
+    cursor = await connection.fetchval(statements.CURSOR, consumer)
+    quarantined = await connection.fetch(statements.QUARANTINED, consumer)
+    return Totals(
+        [KindTotal(*row) for row in kinds],
+        [SittingTotal(row["sitting"], _table_of(row["cause"]), row["balance"]) for row in sittings],
+        cursor or 0,
+        [row["stream_id"] for row in quarantined],
+    )
+
+
+def _table_of(cause: str) -> str:
+    return cause.removeprefix("table/").partition("/")[0]
+
+
+def _token(account_id: str, version: int) -> str:
+    """A token says where to go on and whose entries these are; it opens nothing."""
+    return base64.urlsafe_b64encode(uuid_bytes(account_id) + version.to_bytes(8)).decode()
+
+
+def _version_of(token: str, account_id: str) -> int:
+    try:
+        raw = base64.b64decode(token, altchars=b"-_", validate=True)
+    except (ValueError, binascii.Error):
+        raise Rejected("PAGE_TOKEN_INVALID") from None
+    if len(raw) != 24 or raw[:16] != uuid_bytes(account_id) or raw[16] & 0x80:
+        raise Rejected("PAGE_TOKEN_INVALID")
+    return int.from_bytes(raw[16:])
