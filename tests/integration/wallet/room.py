@@ -107,7 +107,7 @@ class Room:
         await table.seat(number, player, sitting, amount, is_bot=is_bot)
         return table.seats[-1]
 
-    async def caught_up(self, seconds: float = 20) -> pb.GetTotalsResponse:
+    async def caught_up(self, seconds: float = 30) -> pb.GetTotalsResponse:
         """Wait until the wallet has applied everything that the tables have said."""
         async with asyncio.timeout(seconds):
             while True:
@@ -237,7 +237,7 @@ class Process:
             cwd=Path(__file__).parents[3],
             stdout=asyncio.subprocess.DEVNULL,
         )
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not self._ready.exists():
                 assert self._process.returncode is None, "the wallet did not start"
                 await asyncio.sleep(0.02)

@@ -324,8 +324,14 @@ async def test_a_wallet_killed_again_and_again_pays_every_hand_once(postgres, pr
                     await table.topped_up(seat, transfer_id, 10)
                 await asyncio.sleep(0.005)
 
+        async def pester() -> None:
+            """Ask for the same buy-in all the time, so that some call is under way or fails whenever a kill comes."""
+            seat = tables[0].seats[1]
+            while not done.is_set():
+                await insistent(lambda: room.fund(tables[0], seat.sitting, seat.player, 1_000))
+
         async def murder() -> None:
-            for _ in range(5):
+            for _ in range(4):
                 await asyncio.sleep(rng.uniform(0.2, 0.6))
                 await process.kill()
                 await process.start()
@@ -334,8 +340,9 @@ async def test_a_wallet_killed_again_and_again_pays_every_hand_once(postgres, pr
         async with asyncio.TaskGroup() as group:
             for table in tables:
                 group.create_task(play(table))
+            group.create_task(pester())
             group.create_task(murder())
-        totals = await room.caught_up()
+        totals = await room.caught_up(60)
         await process.close()
 
         assert room.escrows(totals) == everything(tables)
