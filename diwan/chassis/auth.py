@@ -191,13 +191,14 @@ class Authenticator:
             role = Role(claims.get("role", ""))
         except ValueError:
             raise _refused("the token names no role that we know") from None
-        if role in _SHORT_LIVED and claims["exp"] - claims["iat"] > self._player_token_seconds_max:
+        expires, issued = int(claims["exp"]), int(claims["iat"])
+        if role in _SHORT_LIVED and expires - issued > self._player_token_seconds_max:
             raise _refused("the token lives too long")
         return Caller(
             subject=subject,
             role=role,
             token_id=str(claims["jti"]),
-            expires_at_ms=int((claims["exp"] + CLOCK_LEEWAY_SECONDS) * 1000),
+            expires_at_ms=(expires + CLOCK_LEEWAY_SECONDS) * 1000,
             players=players,
         )
 

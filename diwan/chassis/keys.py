@@ -56,9 +56,12 @@ class SigningKey:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read a PEM file; raises ValueError if it is no Ed25519 key, PermissionError if others may read it."""
-        if path.stat().st_mode & 0o077:
-            raise PermissionError(f"{path} may be read by others; its mode must be 0600")
+        """Read a PEM file; raises ValueError if it is no Ed25519 key, PermissionError if others may read it.
+
+        The group may: a secret mounted into a container belongs to root and is read by the service's group.
+        """
+        if path.stat().st_mode & 0o027:
+            raise PermissionError(f"{path} may be read by others; its mode must be 0600, or 0640 at most")
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
         if not isinstance(key, Ed25519PrivateKey):
             raise ValueError(f"{path} holds no Ed25519 key")  # noqa: TRY004  (the file is wrong, not the caller)

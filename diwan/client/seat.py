@@ -59,6 +59,7 @@ class SeatStream:
         self._writing = asyncio.Lock()
         self._call: Any = None
         self._is_resumed = False
+        self._decided_turn = 0
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -74,11 +75,12 @@ class SeatStream:
 
     @property
     def decision(self) -> view_pb2.Decision | None:
-        """The open decision, if it is ours."""
+        """The open decision, if it is ours and we have not made it: the view may be older than our answer."""
         table = self.table
         if table is None or not table.HasField("hand") or not table.hand.HasField("decision"):
             return None
-        return table.hand.decision if table.hand.decision.seat == self.seat else None
+        decision = table.hand.decision
+        return decision if decision.seat == self.seat and decision.turn > self._decided_turn else None
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._run(), name=f"seat of {self.player}")
@@ -140,6 +142,7 @@ class SeatStream:
             self._unanswered.pop(request_id, None)
         if result.HasField("refusal"):
             raise error_of_refusal(result.refusal)
+        self._decided_turn = max(self._decided_turn, turn)
         return result
 
     async def _say(self, request: pb.PlayRequest) -> None:

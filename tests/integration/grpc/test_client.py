@@ -145,6 +145,7 @@ async def test_a_seat_commits_opens_checks_its_cards_and_decides(room):
     async with asyncio.timeout(10), a_client(room) as client, client.tables.play("t") as seat:
         decision = await first_decision(seat)
         result = await seat.act(decision.turn, "check")
+        assert seat.decision is None, "the view is older than our answer"
 
     assert (seat.seat, decision.turn, result.last_version) == (SEAT, 9, 11)
     assert room.table.seeds["commitment"] == seed_commitment(HAND, SEAT, room.table.seeds["seed"])

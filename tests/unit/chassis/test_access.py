@@ -60,7 +60,9 @@ def test_a_key_file_is_read_by_its_owner_alone(tmp_path):
 
     assert path.stat().st_mode & 0o777 == 0o600
     assert SigningKey.load_or_generate(path).key_id == key.key_id
-    path.chmod(0o640)
+    path.chmod(0o440)
+    assert SigningKey.load(path).key_id == key.key_id
+    path.chmod(0o644)
     with pytest.raises(PermissionError):
         SigningKey.load(path)
 
