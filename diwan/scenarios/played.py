@@ -49,7 +49,7 @@ class PlayedHand:
         self.table_stacks = tuple(stacks)
         self.button = button
         seats = [HandSeat(seat, f"player-{seat}", stack) for seat, stack in enumerate(stacks) if stack]
-        self.cards = _script_cards([each.seat for each in seats], button, self.game.hole_cards, script)
+        self.cards = script_cards([each.seat for each in seats], button, self.game.hole_cards, script)
         self.version = 0
         self.events: list[HandEvent] = []
         self.state: HandState | None = None
@@ -200,7 +200,7 @@ def _listed(bounds: tuple[int, int] | None) -> list[int] | None:
     return None if bounds is None else list(bounds)
 
 
-def _script_cards(seats: Sequence[Seat], button: Seat, count: int, script: Json) -> ScriptedCards:
+def script_cards(seats: Sequence[Seat], button: Seat, count: int, script: Json) -> ScriptedCards:
     """Lay out the deck: hole cards one at a time from the button's left, then what ``deck`` holds.
 
     Behind a deck that is only a prefix come the cards that nothing names, in the order of the pack: a scenario does

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from diwan.core.decider import Rejected
 from diwan.core.games import GAMES
 from diwan.core.hand.events import Chips
 from diwan.core.table.button import Contender, Positions, Spots, next_hand_positions
+from diwan.scenarios.capsa import CapsaTable, PlayedCapsa
 from diwan.scenarios.format import FormatError, Json, read_scenario, whole_number
 from diwan.scenarios.played import PlayedHand, UnknownCard
 from diwan.scenarios.rules import ScenarioRules, big_blind_seat, place_bets, read_rules, recorded_positions
@@ -68,10 +69,10 @@ def run_line(line: str, file: str = "", number: int = 1) -> Report:
 def run_scenario(scenario: Json) -> list[Failure]:
     """Play a scenario whose keys are checked; the first hand or step that differs ends it."""
     game = scenario["game"]
-    if game not in GAMES:
+    if game not in GAMES and game != "capsa":
         return [Failure("the scenario", f"not supported: game {game}")]
     try:
-        return _run_hands(scenario)
+        return _run_capsa(scenario) if game == "capsa" else _run_hands(scenario)
     except FormatError as error:
         return [Failure("the scenario", f"unreadable: {error}")]
 
@@ -116,6 +117,22 @@ def _run_hands(scenario: Json) -> list[Failure]:
     return []
 
 
+def _run_capsa(scenario: Json) -> list[Failure]:
+    table = CapsaTable(scenario)
+    hands = scenario.get("hands")
+    for number, script in enumerate([scenario] if hands is None else hands):
+        prefix = "" if hands is None else f"hand {number}, "
+        try:
+            played = table.deal(script)
+        except (Rejected, UnknownCard) as error:
+            return [Failure(f"{prefix}start", f"the hand does not begin: {error}")]
+        failures = _run_script(played, script, table.next_button)
+        if failures:
+            return [Failure(prefix + each.where, each.what, each.expected, each.found) for each in failures]
+        table.take(played)
+    return []
+
+
 def _following(rules: ScenarioRules, stacks: list[Chips], spots: Spots) -> Positions | None:
     contenders = [Contender(seat) for seat, stack in enumerate(stacks) if stack]
     return next_hand_positions(spots, contenders, rules.hand.small_blind, rules.hand.big_blind)
@@ -129,21 +146,32 @@ def _run_hand(
         played = PlayedHand(rules.hand, stacks, positions.spots.button, big_blind_seat(rules, positions), dues, script)
     except (Rejected, UnknownCard) as error:
         return [Failure("start", f"the hand does not begin: {error}")], None
+
+    def button_next(stacks: list[Chips]) -> int | None:
+        following = _following(rules, stacks, positions.spots)
+        return None if following is None else following.spots.button
+
+    return _run_script(played, script, button_next), played
+
+
+def _run_script(
+    played: PlayedHand | PlayedCapsa, script: Json, button_next: Callable[[list[Chips]], int | None]
+) -> list[Failure]:
     failures = _compare("start", script.get("start", {}), played.see_start())
     for number, step in enumerate(script.get("steps", [])):
         if failures:
-            return failures, None
+            return failures
         failures = _run_step(f"step {number}", played, step)
     if failures or "end" not in script:
-        return failures, played
+        return failures
+    seen = played.see()
     if not played.is_over:
-        return [Failure("end", "the hand is not over", "over", played.see()["street"])], None
-    following = _following(rules, played.stacks, positions.spots)
-    found = {**played.see(), **played.see_end(), "button_next": following and following.spots.button}
-    return _compare("end", script["end"], found), played
+        return [Failure("end", "the hand is not over", "over", seen["street"])]
+    found = {**seen, **played.see_end(), "button_next": button_next(played.stacks)}
+    return _compare("end", script["end"], found)
 
 
-def _run_step(where: str, played: PlayedHand, step: Json) -> list[Failure]:
+def _run_step(where: str, played: PlayedHand | PlayedCapsa, step: Json) -> list[Failure]:
     if "expect" in step:
         return _compare(where, step["expect"], played.see())
     expected = step.get("error")

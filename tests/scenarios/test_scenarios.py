@@ -27,12 +27,16 @@ HAND = {
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_scenario_of_a_known_game_passes(file):
-    reports = [report for report in run_paths([file]) if report.game in GAMES]
+    reports = [report for report in run_paths([file]) if report.game in {*GAMES, "capsa"}]
     assert [f"{report.id}: {failure}" for report in reports for failure in report.failures] == []
 
 
 def test_all_holdem_scenarios_are_there():
     assert sum(report.game == "holdem" for report in run_paths(FILES)) == 1570
+
+
+def test_all_capsa_scenarios_are_there():
+    assert sum(report.game == "capsa" for report in run_paths(FILES)) == 27
 
 
 def failures_of(**changes):
@@ -134,9 +138,9 @@ def test_the_command_fails_where_there_is_no_scenario(tmp_path):
 
 
 def test_a_game_that_the_core_does_not_play_fails_and_says_so(tmp_path):
-    result = run_command(tmp_path, json.dumps(HAND | {"game": "capsa"}))
+    result = run_command(tmp_path, json.dumps(HAND | {"game": "sarab"}))
     assert result.exit_code == 1
-    assert "not supported: game capsa" in result.stdout
+    assert "not supported: game sarab" in result.stdout
 
 
 def test_one_game_can_be_chosen(tmp_path):
