@@ -46,6 +46,8 @@ type InHandEvent = (
 
 def evolve(state: HandState | None, event: HandEvent) -> HandState:
     """Return the state after an event. Total over what `decide` makes; an event without its hand is a ValueError."""
+    if isinstance(event, Acted) and isinstance(state, LiveHand):
+        return after_acted(state, event)
     if isinstance(event, HandStarted):
         return open_hand(event)
     if not isinstance(state, LiveHand):

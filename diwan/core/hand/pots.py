@@ -64,5 +64,5 @@ def cut_pots(state: LiveHand) -> list[Pot]:
             pots[-1] = Pot(pots[-1].amount + amount, pots[-1].eligible)
         else:
             pots.append(Pot(amount, tuple(unfolded)))
-        below = max(below, level or 0)
+        below = level or below
     return pots
