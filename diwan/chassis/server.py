@@ -160,9 +160,10 @@ def _kind_of(method: MethodDescriptor) -> str:
 
 def _implementation(method: MethodDescriptor, servicer: object, kind: str) -> Any:
     implementation = getattr(servicer, method.name, None)
-    is_right = inspect.iscoroutinefunction if kind == "unary" else inspect.isasyncgenfunction
-    if implementation is None or not is_right(implementation):
-        wanted = "a coroutine function" if kind == "unary" else "an async generator function"
+    # A streaming method may also be a plain function that returns another's async generator.
+    is_right = callable(implementation) and inspect.iscoroutinefunction(implementation) == (kind == "unary")
+    if not is_right:
+        wanted = "a coroutine function" if kind == "unary" else "a function that returns an async generator"
         raise MethodMissing(f"{type(servicer).__name__}.{method.name} must be {wanted}")
     return implementation
 

@@ -75,7 +75,10 @@ class Table:
             self.open -= 1
             self.ended.set()
 
-    async def Play(self, requests, call):  # noqa: N802
+    def Play(self, requests, call):  # noqa: N802
+        return self._played(requests)
+
+    async def _played(self, requests):
         async for request in requests:
             if request.HasField("action"):
                 raise Rejected("NOT_YOUR_TURN", to_act=3)

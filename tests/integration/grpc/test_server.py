@@ -362,8 +362,13 @@ async def test_a_servicer_without_a_method_of_its_contract_stops_the_server_from
     class Empty:
         pass
 
-    with pytest.raises(MethodMissing, match=r"Empty\.Read"):
-        GrpcServer(ServiceSettings(), authenticator_for_nobody(tmp_path), [Served(FEED, Empty())])
+    class Blocking:
+        def Read(self, request, call):  # noqa: N802
+            return None
+
+    for servicer, missing in ((Empty(), r"Empty\.Read"), (Blocking(), r"Blocking\.Read")):
+        with pytest.raises(MethodMissing, match=missing):
+            GrpcServer(ServiceSettings(), authenticator_for_nobody(tmp_path), [Served(FEED, servicer)])
 
 
 async def test_a_service_without_keys_does_not_start(tmp_path):
