@@ -17,10 +17,10 @@ class LogReader:
     word, as it must be for a part of a stream: then the hashes prove the part whole, not where it belongs.
     """
 
-    def __init__(self, start: ChainHead | None = None) -> None:
+    def __init__(self, start: ChainHead | None = None, *, epoch: int = 0) -> None:
         self.head = start
+        self.epoch = epoch
         self._stream_id: bytes | None = None
-        self._epoch = 0
 
     def read(self, event: LoggedEvent) -> Decoded:
         """Return what an event says once its bytes are proved to be the next of the stream."""
@@ -31,10 +31,15 @@ class LogReader:
         after = verify_chain(stream_id, head, (event,))
         if after.fault is not None:
             raise _chain_fault(after.fault, head, event)
-        if event.epoch < self._epoch:
-            raise Fault(Rule.EPOCH_RUNS_BACKWARDS, event.version, f"at least {self._epoch}", event.epoch)
-        self.head, self._stream_id, self._epoch = after, stream_id, event.epoch
+        if event.epoch < self.epoch:
+            raise Fault(Rule.EPOCH_RUNS_BACKWARDS, event.version, f"at least {self.epoch}", event.epoch)
+        self.head, self._stream_id, self.epoch = after, stream_id, event.epoch
         return _decoded(event)
+
+    def resume(self, event: LoggedEvent) -> None:
+        """Go on behind an event that did not hold: one fault is told once, and what follows is still checked."""
+        self.head = ChainHead(event.version, event.hash, event.recorded_at_ms)
+        self.epoch = event.epoch
 
     def read_entry(self, event: LoggedEvent) -> Entry:
         """Return an event of a table's stream as history reads it."""

@@ -1,0 +1,1 @@
+"""The independent audit: keeps every feed and checks it."""

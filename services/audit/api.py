@@ -1,0 +1,67 @@
+"""Answers for the audit over gRPC."""
+
+from __future__ import annotations
+
+from diwan.api.audit.v1 import audit_service_pb2 as pb
+from diwan.chassis.bus import FEEDS
+from diwan.chassis.calls import Call
+from diwan.chassis.database import Database
+from diwan.core.decider import Rejected
+from services.audit.projections import NumberedFinding, findings_in, status_in, verdict_in
+
+_SERVICES = {feed_id: service for service, feed_id in FEEDS.items()}
+
+
+class AuditServicer:
+    """How far the audit is, what does not hold, and what it thinks of a hand."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def GetStatus(self, request: pb.GetStatusRequest, call: Call) -> pb.GetStatusResponse:
+        status = await self._database.run(status_in)
+        feeds = [
+            pb.FeedStatus(
+                feed_id=feed.feed_id, service=_SERVICES.get(feed.feed_id, ""), cursor=feed.cursor, root=feed.root
+            )
+            for feed in status.feeds
+        ]
+        return pb.GetStatusResponse(
+            feeds=feeds,
+            hands_verified=status.hands_verified,
+            hands_not_verified=status.hands_not_verified,
+            hands_cannot_say=status.hands_cannot_say,
+            findings=status.findings,
+        )
+
+    async def ListFindings(self, request: pb.ListFindingsRequest, call: Call) -> pb.ListFindingsResponse:
+        page = await self._database.run(lambda c: findings_in(c, request.page_size, request.page_token))
+        return pb.ListFindingsResponse(findings=map(_message, page.findings), next_page_token=page.next_token)
+
+    async def GetHandVerdict(self, request: pb.GetHandVerdictRequest, call: Call) -> pb.GetHandVerdictResponse:
+        found = await self._database.run(lambda c: verdict_in(c, request.hand_id))
+        if found is None:
+            raise Rejected("HAND_NOT_FOUND", hand_id=request.hand_id)
+        if not found.verdict:
+            return pb.GetHandVerdictResponse(verdict=pb.VERDICT_CANNOT_SAY, detail="it has not been looked at yet")
+        return pb.GetHandVerdictResponse(
+            verdict=pb.Verdict.ValueType(found.verdict),
+            detail=found.detail,
+            acts=found.acts,
+            reveals=found.reveals,
+        )
+
+
+def _message(numbered: NumberedFinding) -> pb.Finding:
+    finding = numbered.finding
+    return pb.Finding(
+        finding_no=numbered.number,
+        feed_id=finding.feed_id,
+        global_seq=finding.global_seq,
+        stream_id=str(finding.stream_id),
+        version=finding.version,
+        kind=finding.kind,
+        detail=finding.detail,
+        hand_id=finding.hand_id,
+        found_at_ms=numbered.found_at_ms,
+    )

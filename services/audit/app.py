@@ -1,0 +1,117 @@
+"""The composition root: everything that the audit is made of, and in which order it begins and ends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import grpc
+import structlog
+from prometheus_client import Counter
+
+from diwan.api.audit.v1.audit_service_pb2 import DESCRIPTOR
+from diwan.chassis.auth import service_tokens
+from diwan.chassis.bus import FEEDS, Bus
+from diwan.chassis.database import Database, assert_settings
+from diwan.chassis.feed import Consumer
+from diwan.chassis.feed.remote import RemoteFeed
+from diwan.chassis.migrate import migrate
+from diwan.chassis.server import Served
+from diwan.chassis.service import Service
+from diwan.chassis.settings import needed
+from diwan.core.log import StreamKind
+from services.audit.api import AuditServicer
+from services.audit.hands import HandVerifier
+from services.audit.keeping import Keeper
+from services.audit.money import LedgerExaminer, TableExaminer
+from services.audit.settings import AuditSettings
+
+MIGRATIONS: Final = Path(__file__).parent / "migrations"
+
+_ALARMS: Final = Counter("diwan_audit_alarms", "What an operator must look at.", ["kind"])
+_log = structlog.get_logger(__name__)
+
+
+@asynccontextmanager
+async def build(settings: AuditSettings) -> AsyncIterator[Service]:
+    """Build the audit from its settings; raises ValueError naming a setting that is missing."""
+    if settings.migration_database_url is not None:
+        await migrate(settings.migration_database_url.get_secret_value(), [MIGRATIONS])
+    dsn = needed(settings.database_url, "database_url")
+    async with AsyncExitStack() as stack:
+        database = await Database.open(dsn, size=settings.database_connections, application="audit")
+        stack.push_async_callback(database.close)
+        await database.run(assert_settings)
+        bus = _bus(settings)
+        if bus is not None:
+            stack.push_async_callback(bus.close)
+        verifier = HandVerifier(database, hands_at_once=settings.hands_at_once)
+        keepers = {
+            "table": Keeper(FEEDS["table"], StreamKind.TABLE, TableExaminer(), on_hand_ended=verifier.wake),
+            "wallet": Keeper(FEEDS["wallet"], StreamKind.LEDGER, LedgerExaminer()),
+        }
+        for service, keeper in keepers.items():
+            source = RemoteFeed(
+                _address(settings, service), service_tokens(settings, service), credentials=_credentials(settings)
+            )
+            stack.push_async_callback(source.close)
+            consumer = consumer_of(service, keeper, database, source, bus)
+            consumer.start()
+            stack.push_async_callback(consumer.close)
+        yield Service(
+            served=[Served(DESCRIPTOR.services_by_name["AuditService"], AuditServicer(database))],
+            background={"hands": verifier.run},
+        )
+
+
+def consumer_of(service: str, keeper: Keeper, database: Database, source: RemoteFeed, bus: Bus | None) -> Consumer:
+    """Return the reader of one service's feed."""
+    return Consumer(
+        f"audit-{service}",
+        FEEDS[service],
+        database,
+        source,
+        keeper.apply,
+        bus=bus,
+        feed_service=service,
+        durable="audit",
+        alarm=alarm,
+    )
+
+
+def alarm(kind: str, message: str) -> None:
+    """Tell operations: a line in the log and a count that an alert stands on."""
+    _ALARMS.labels(kind).inc()
+    _log.error("alarm", kind=kind, message=message)
+
+
+def _address(settings: AuditSettings, service: str) -> str:
+    address = {"table": settings.table_address, "wallet": settings.wallet_address}[service]
+    if address is None:
+        raise ValueError(f"the setting {service}_address is missing")
+    return address
+
+
+def _bus(settings: AuditSettings) -> Bus | None:
+    if settings.nats_url is None:
+        return None
+    user = settings.nats_user or settings.service
+    parts = urlsplit(settings.nats_url)
+    if settings.nats_password is None:
+        return Bus.start(settings.nats_url, user)
+    credentials = f"{quote(user, safe='')}:{quote(settings.nats_password.get_secret_value(), safe='')}"
+    return Bus.start(urlunsplit(parts._replace(netloc=f"{credentials}@{parts.netloc.rpartition('@')[2]}")), user)
+
+
+def _credentials(settings: AuditSettings) -> grpc.ChannelCredentials | None:
+    """Return what this service shows other services under mTLS: the same certificate that it serves with."""
+    if settings.tls_certificate_file is None or settings.tls_key_file is None or settings.tls_client_ca_file is None:
+        return None
+    return grpc.ssl_channel_credentials(
+        settings.tls_client_ca_file.read_bytes(),
+        settings.tls_key_file.read_bytes(),
+        settings.tls_certificate_file.read_bytes(),
+    )

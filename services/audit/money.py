@@ -1,0 +1,230 @@
+"""Holds the ledger against the tables: what a table's events ask for is posted, exactly that, and nothing else in its name.
+
+The audit follows every table's stream by itself and computes the transfers that the wallet owes it (L1, L2, L10): each
+hand's payoffs between its seats' escrows, each seat's chips home, each buy-in that the table relies on. They are
+compared transfer by transfer with what the wallet's feed says it posted, whichever feed comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from diwan.chassis.database import Connection
+from diwan.core.hashing import uuid_bytes
+from diwan.core.ledger.accounts import MAY_OWE
+from diwan.core.ledger.books import Account, Transfer, moved
+from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
+from diwan.core.ledger.posting import Confirmation, LinkedSet, Request
+from diwan.core.ledger.seats import Disagreement, TableSeats, follow
+from diwan.core.table.events import TableEvent
+from services.audit import statements
+from services.audit.findings import Finding
+from services.audit.keeping import Read
+
+TABLE_FEED: Final = 1
+WALLET_FEED: Final = 2
+
+type Due = tuple[str, bool, str, str, int, str, str]
+
+
+class TableExaminer:
+    """Follows the tables and notes what the ledger owes them."""
+
+    async def examine(self, connection: Connection, events: Sequence[Read]) -> list[Finding]:
+        """Return where a table is at odds with itself or with what the ledger posted."""
+        tables = await _followed(connection, {one.kept.event.stream_id for one in events})
+        at_odds: dict[UUID, bool] = {table_id: is_at_odds for table_id, (_, is_at_odds) in tables.items()}
+        states = {table_id: state for table_id, (state, _) in tables.items()}
+        findings: list[Finding] = []
+        due: list[str] = []
+        for one in events:
+            table_id = one.kept.event.stream_id
+            if at_odds[table_id]:
+                continue
+            try:
+                states[table_id], requests = _follow(states[table_id], one)
+            except Disagreement as disagreement:
+                at_odds[table_id] = True
+                findings.append(_found(one, "TABLE_AT_ODDS", str(disagreement)))
+                continue
+            due += await _note_due(connection, one, requests)
+        rows = [(key, s.version, msgspec.json.encode(s).decode(), at_odds[key]) for key, s in states.items()]
+        await connection.executemany(statements.KEEP_FOLLOWED, rows)
+        return findings + await compare(connection, due)
+
+
+class LedgerExaminer:
+    """Keeps the balances as the wallet's events make them."""
+
+    async def examine(self, connection: Connection, events: Sequence[Read]) -> list[Finding]:
+        """Return what the ledger may not do, or did otherwise than the tables asked."""
+        commits = [(one, one.event) for one in events if isinstance(one.event, LedgerCommitted)]
+        findings = [
+            _found(one, "OUT_OF_PLACE", f"expected LedgerCommitted, found {type(one.event).__name__}")
+            for one in events
+            if one.event is not None and not isinstance(one.event, LedgerCommitted)
+        ]
+        ids = [t.transfer_id for _, commit in commits for t in commit.transfers]
+        known = {row["transfer_id"] for row in await connection.fetch(statements.POSTED_BEFORE, ids)}
+        accounts = await _accounts(connection, [commit for _, commit in commits])
+        for one, commit in commits:
+            findings += [_found(one, kind, detail) for kind, detail in check_commit(accounts, known, commit)]
+            await _note_posted(connection, one, commit)
+        rows = [(a.account_id, a.kind, a.owner, a.currency, a.balance) for a in accounts.values()]
+        await connection.executemany(statements.KEEP_ACCOUNT, rows)
+        return findings + await compare(connection, ids)
+
+
+def check_commit(accounts: dict[str, Account], known: set[str], commit: LedgerCommitted) -> Iterable[tuple[str, str]]:
+    """Yield kind and detail of what a commit may not do; ``accounts`` and ``known`` move on with it.
+
+    Every transfer gives as much as it takes, so all balances sum to zero as long as both accounts are there (L1).
+    """
+    for opened in commit.accounts:
+        if opened.account_id in accounts:
+            yield "ACCOUNT_OPENED_TWICE", f"account {opened.account_id} of {opened.owner}"
+            continue
+        accounts[opened.account_id] = Account(opened.account_id, opened.kind, opened.owner, opened.currency)
+    for posted in commit.transfers:
+        if posted.transfer_id in known:
+            yield "TRANSFER_TWICE", f"transfer {posted.transfer_id} of {posted.amount} was posted before"
+        known.add(posted.transfer_id)
+        debit, credit = accounts.get(posted.debit_account), accounts.get(posted.credit_account)
+        if debit is None or credit is None or debit is credit:
+            yield "ACCOUNT_UNKNOWN", f"transfer {posted.transfer_id} is not between two accounts that were opened"
+            continue
+        if posted.amount < 1 or debit.currency != credit.currency:
+            yield "TRANSFER_UNBALANCED", f"transfer {posted.transfer_id} of {posted.amount} {debit.currency}"
+            continue
+        accounts[debit.account_id], accounts[credit.account_id] = (
+            moved(debit, -posted.amount),
+            moved(credit, posted.amount),
+        )
+        if debit.kind not in MAY_OWE and debit.balance < posted.amount:
+            yield (
+                "BALANCE_BELOW_ZERO",
+                f"{debit.kind} account {debit.account_id} gives {posted.amount} of {debit.balance}",
+            )
+
+
+async def compare(connection: Connection, transfer_ids: Sequence[str]) -> list[Finding]:
+    """Hold due and posted transfers against each other, now that some more of either are known."""
+    findings = [
+        Finding(
+            WALLET_FEED,
+            row["global_seq"],
+            row["ledger_id"],
+            row["ledger_version"],
+            "TRANSFER_DIFFERS",
+            f"transfer {row['transfer_id']}: expected {row['expected']}, found {row['found']}",
+        )
+        for row in await connection.fetch(statements.MATCH, list(transfer_ids))
+    ]
+    findings += [
+        Finding(
+            WALLET_FEED,
+            row["global_seq"],
+            row["ledger_id"],
+            row["ledger_version"],
+            "TRANSFER_WITHOUT_CAUSE",
+            f"transfer {row['transfer_id']}: {row['code']} of {row['amount']}, which {row['cause']} does not ask for",
+        )
+        for row in await connection.fetch(statements.UNCAUSED)
+    ]
+    findings += [
+        Finding(
+            TABLE_FEED,
+            row["global_seq"],
+            row["table_id"],
+            row["table_version"],
+            "TRANSFER_MISSING",
+            f"transfer {row['transfer_id']}: {row['code']} of {row['amount']} was stepped over by the ledger",
+        )
+        for row in await connection.fetch(statements.UNPAID)
+    ]
+    return findings
+
+
+def _follow(state: TableSeats, one: Read) -> tuple[TableSeats, tuple[Request, ...]]:
+    if one.event is None or isinstance(one.event, LedgerCommitted):
+        raise Disagreement("an event that cannot be read: the table is followed no further")
+    event: TableEvent = one.event
+    return follow(state, event, one.kept.event.version)
+
+
+async def _followed(connection: Connection, table_ids: set[UUID]) -> dict[UUID, tuple[TableSeats, bool]]:
+    found = {table_id: (TableSeats(str(table_id)), False) for table_id in table_ids}
+    for row in await connection.fetch(statements.FOLLOWED, list(table_ids)):
+        found[row["table_id"]] = (msgspec.json.decode(row["state"], type=TableSeats), row["is_at_odds"])
+    return found
+
+
+async def _accounts(connection: Connection, commits: Sequence[LedgerCommitted]) -> dict[str, Account]:
+    ids = {account.account_id for commit in commits for account in commit.accounts}
+    ids |= {each for commit in commits for t in commit.transfers for each in (t.debit_account, t.credit_account)}
+    rows = await connection.fetch(statements.ACCOUNTS, list(ids))
+    return {row["account_id"]: Account(*row) for row in rows}
+
+
+async def _note_due(connection: Connection, one: Read, requests: Iterable[Request]) -> list[str]:
+    due = [each for request in requests for each in _due_of(request)]
+    stored = one.kept.event
+    rows = [(transfer_id, stored.stream_id, stored.version, one.kept.global_seq, *rest) for transfer_id, *rest in due]
+    await connection.executemany(statements.ADD_DUE, rows)
+    return [each[0] for each in due]
+
+
+def _due_of(request: Request) -> list[Due]:
+    match request:
+        case LinkedSet(transfers=transfers):
+            return [_due(transfer) for transfer in transfers]
+        case Confirmation():
+            return [(request.transfer_id, True, "", request.credit_account, request.amount, "buy_in", "")]
+        case _:
+            return []
+
+
+def _due(transfer: Transfer) -> Due:
+    posted = transfer.posted()
+    return (
+        posted.transfer_id,
+        False,
+        posted.debit_account,
+        posted.credit_account,
+        posted.amount,
+        posted.code,
+        posted.cause,
+    )
+
+
+async def _note_posted(connection: Connection, one: Read, commit: LedgerCommitted) -> None:
+    stored = one.kept.event
+    rows = [
+        (
+            t.transfer_id, stored.stream_id, stored.version, one.kept.global_seq, t.debit_account, t.credit_account,
+            t.amount, t.code, t.cause, *_caused_by(t),
+        )
+        for t in commit.transfers
+    ]  # fmt: skip
+    await connection.executemany(statements.POST, rows)
+
+
+def _caused_by(transfer: LedgerTransfer) -> tuple[UUID | None, int | None]:
+    """Return table and version that a cause names, as in ``table/<id>/<version>``."""
+    kind, _, rest = transfer.cause.partition("/")
+    table_id, _, version = rest.partition("/")
+    if kind != "table" or not version.isdecimal():
+        return None, None
+    try:
+        return UUID(bytes=uuid_bytes(table_id)), int(version)
+    except ValueError:
+        return None, None
+
+
+def _found(one: Read, kind: str, detail: str) -> Finding:
+    kept = one.kept
+    return Finding(kept.feed_id, kept.global_seq, kept.event.stream_id, kept.event.version, kind, detail)

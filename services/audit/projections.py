@@ -1,0 +1,105 @@
+"""What is read of the audit: how far it is, what it found, what it thinks of a hand."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from diwan.chassis.database import Connection
+from diwan.core.decider import Rejected
+from diwan.core.register import Edge
+from services.audit import statements
+from services.audit.findings import Finding
+
+PAGE_FINDINGS: Final = 50
+PAGE_FINDINGS_MAX: Final = 500
+_TOKEN: Final = b"finding/"
+
+
+class FeedStatus(msgspec.Struct, frozen=True):
+    """How far a feed was taken in, and the root over all its leaves."""
+
+    feed_id: int
+    cursor: int
+    root: bytes
+
+
+class Status(msgspec.Struct, frozen=True):
+    """How far the audit is."""
+
+    feeds: Sequence[FeedStatus]
+    hands_verified: int
+    hands_not_verified: int
+    hands_cannot_say: int
+    findings: int
+
+
+class NumberedFinding(msgspec.Struct, frozen=True):
+    """A finding with its number and the time when it was found."""
+
+    number: int
+    finding: Finding
+    found_at_ms: int
+
+
+class FindingPage(msgspec.Struct, frozen=True):
+    """Findings, oldest first; ``next_token`` is empty at the end."""
+
+    findings: Sequence[NumberedFinding]
+    next_token: str
+
+
+class HandVerdict(msgspec.Struct, frozen=True):
+    """What was found about a hand; ``verdict`` as in audit/v1, 0 while nobody has looked."""
+
+    verdict: int
+    detail: str
+    acts: int
+    reveals: int
+
+
+async def status_in(connection: Connection) -> Status:
+    """Return how far the audit is, all of one moment."""
+    await connection.execute("set transaction isolation level repeatable read, read only")
+    trees = await connection.fetch(statements.TREES)
+    row = await connection.fetchrow(statements.STATUS)
+    assert row is not None  # noqa: S101  (counts are always one row)
+    feeds = [FeedStatus(t["feed_id"], t["size"], Edge(t["size"], tuple(t["peaks"])).root) for t in trees]
+    return Status(feeds, row["verified"], row["not_verified"], row["cannot_say"], row["findings"])
+
+
+async def findings_in(connection: Connection, size: int, token: str) -> FindingPage:
+    """Return a page of findings; raises `Rejected` for a size or a token that is none."""
+    if size < 0:
+        raise Rejected("PAGE_SIZE_INVALID", max=PAGE_FINDINGS_MAX)
+    count = min(size or PAGE_FINDINGS, PAGE_FINDINGS_MAX)
+    rows = await connection.fetch(statements.FINDINGS, _number_of(token), count + 1)
+    found = [NumberedFinding(row[0], Finding(*row[1:8]), row[8]) for row in rows[:count]]
+    return FindingPage(found, _token(found[-1].number) if len(rows) > count else "")
+
+
+async def verdict_in(connection: Connection, hand_id: str) -> HandVerdict | None:
+    """Return what was found about a hand, None where no such hand was seen; of two of one id, the worse."""
+    row = await connection.fetchrow(statements.VERDICT_OF, hand_id)
+    return None if row is None else HandVerdict(row["verdict"] or 0, row["detail"], row["acts"], row["reveals"])
+
+
+def _token(number: int) -> str:
+    return base64.urlsafe_b64encode(_TOKEN + str(number).encode()).decode()
+
+
+def _number_of(token: str) -> int:
+    if not token:
+        return 0
+    try:
+        raw = base64.b64decode(token, altchars=b"-_", validate=True)
+    except (ValueError, binascii.Error):
+        raise Rejected("PAGE_TOKEN_INVALID") from None
+    digits = raw.removeprefix(_TOKEN)
+    if digits == raw or not digits.isdigit() or len(digits) > 18:
+        raise Rejected("PAGE_TOKEN_INVALID")
+    return int(digits)
