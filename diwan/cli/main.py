@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from diwan.cli import doctor, scenarios, token, up
+from diwan.cli import doctor, replay, scenarios, token, up
 from diwan.cli.demo.command import demo
 
 app = typer.Typer(
@@ -19,3 +19,4 @@ app.command("demo")(demo)
 app.command("up")(up.up)
 app.command("doctor")(doctor.doctor)
 app.command("token")(token.token)
+app.command("replay")(replay.replay)

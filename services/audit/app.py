@@ -6,9 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, urlsplit, urlunsplit
 
-import grpc
 import structlog
 from prometheus_client import Counter
 
@@ -19,6 +17,7 @@ from diwan.chassis.database import Database, assert_settings
 from diwan.chassis.feed import Consumer
 from diwan.chassis.feed.remote import RemoteFeed
 from diwan.chassis.migrate import migrate
+from diwan.chassis.peers import channel_credentials, start_bus
 from diwan.chassis.server import Served
 from diwan.chassis.service import Service
 from diwan.chassis.settings import needed
@@ -45,7 +44,7 @@ async def build(settings: AuditSettings) -> AsyncIterator[Service]:
         database = await Database.open(dsn, size=settings.database_connections, application="audit")
         stack.push_async_callback(database.close)
         await database.run(assert_settings)
-        bus = _bus(settings)
+        bus = start_bus(settings)
         if bus is not None:
             stack.push_async_callback(bus.close)
         verifier = HandVerifier(database, hands_at_once=settings.hands_at_once)
@@ -55,7 +54,9 @@ async def build(settings: AuditSettings) -> AsyncIterator[Service]:
         }
         for service, keeper in keepers.items():
             source = RemoteFeed(
-                _address(settings, service), service_tokens(settings, service), credentials=_credentials(settings)
+                _address(settings, service),
+                service_tokens(settings, service),
+                credentials=channel_credentials(settings),
             )
             stack.push_async_callback(source.close)
             consumer = consumer_of(service, keeper, database, source, bus)
@@ -93,25 +94,3 @@ def _address(settings: AuditSettings, service: str) -> str:
     if address is None:
         raise ValueError(f"the setting {service}_address is missing")
     return address
-
-
-def _bus(settings: AuditSettings) -> Bus | None:
-    if settings.nats_url is None:
-        return None
-    user = settings.nats_user or settings.service
-    parts = urlsplit(settings.nats_url)
-    if settings.nats_password is None:
-        return Bus.start(settings.nats_url, user)
-    credentials = f"{quote(user, safe='')}:{quote(settings.nats_password.get_secret_value(), safe='')}"
-    return Bus.start(urlunsplit(parts._replace(netloc=f"{credentials}@{parts.netloc.rpartition('@')[2]}")), user)
-
-
-def _credentials(settings: AuditSettings) -> grpc.ChannelCredentials | None:
-    """Return what this service shows other services under mTLS: the same certificate that it serves with."""
-    if settings.tls_certificate_file is None or settings.tls_key_file is None or settings.tls_client_ca_file is None:
-        return None
-    return grpc.ssl_channel_credentials(
-        settings.tls_client_ca_file.read_bytes(),
-        settings.tls_key_file.read_bytes(),
-        settings.tls_certificate_file.read_bytes(),
-    )
