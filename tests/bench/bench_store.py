@@ -32,10 +32,17 @@ grant insert on single to table_rw;
 """
 
 
+# Callers bring their ids with them: made beforehand, for both sides alike.
+_ids: list[UUID] = []
+
+
+def prepare_ids(count: int = 400_000) -> None:
+    _ids.extend(uuid4() for _ in range(count - len(_ids)))
+
+
 def new_append(stream_id: UUID, version: int, head: bytes) -> Append:
-    return Append(
-        stream_id, 1, version, 0, head, uuid4(), "player-1", head, b"reply", 1_000, (NewEvent(14, 1, BODY, uuid4()),)
-    )
+    events = (NewEvent(14, 1, BODY, _ids.pop()),)
+    return Append(stream_id, 1, version, 0, head, _ids.pop(), "player-1", head, b"reply", 1_000, events)
 
 
 async def rate(callers: int, act: Callable[[int], Awaitable[None]]) -> float:
@@ -81,7 +88,7 @@ async def single(url: str) -> float:
     async def act(number: int) -> None:
         versions[number] += 1
         async with pool.acquire() as connection:
-            await connection.execute(INSERT, streams[number], versions[number], uuid4(), 1_000, BODY, bytes(32))
+            await connection.execute(INSERT, streams[number], versions[number], _ids.pop(), 1_000, BODY, bytes(32))
 
     try:
         return await rate(CALLERS, act)
@@ -96,6 +103,7 @@ async def measure(server: EmbeddedPostgres) -> float:
     url = server.url("table_rw", passwords["table_rw"], "diwan_table")
     rounds: list[tuple[float, float, float]] = []
     for number in range(ROUNDS):
+        prepare_ids()
         rounds.append((await grouped(url, CALLERS), await single(url), await grouped(url, 8)))
         many, plain, few = rounds[-1]
         print(

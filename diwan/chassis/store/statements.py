@@ -3,9 +3,9 @@
 from typing import Final
 
 # Rows are locked in sorted order, and their compare-and-set is judged again after any wait for the lock. Only a
-# command that matched and that nobody recorded before goes on; each other one fails alone. The inserts join
-# `applied`, so nothing of a failed command is written. "is true" keeps the planner from a nested loop over both sides:
-# it takes every unnest for ten rows, and a look-up in a hash was worth a third of the whole statement.
+# command that matched and that nobody recorded before goes on; each other one fails alone, as the inserts join
+# `locked`. (Between the look and the lock only a refusal can slip in: the primary key of `command` then fails the
+# statement, and its appends are tried again one by one.) Streams that share a commit are in no order to each other.
 APPEND: Final = """
 with a as materialized (
     select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bytea[], $7::bigint[],
@@ -16,31 +16,27 @@ locked as materialized (
     select a.* from a join stream s on s.stream_id = a.stream_id
     where s.version = a.expected_version and s.epoch = a.epoch and s.head_hash = a.prev_hash
       and s.recorded_at_ms <= a.recorded_at_ms
+      and not exists (select from command c where c.stream_id = a.stream_id and c.command_id = a.command_id)
     order by s.stream_id
     for no key update of s),
-claimed as (
+recorded as (
     insert into command (stream_id, command_id, caller, request_hash, outcome, first_version, last_version, reply)
-    select stream_id, command_id, caller, request_hash, 1, expected_version + 1, last_version, reply from locked
-    on conflict do nothing
-    returning stream_id),
-applied as materialized (
-    select * from locked where (stream_id in (select stream_id from claimed)) is true),
+    select stream_id, command_id, caller, request_hash, 1, expected_version + 1, last_version, reply from locked),
 moved as (
-    update stream s set version = p.last_version, head_hash = p.head_hash, recorded_at_ms = p.recorded_at_ms
-    from applied p where s.stream_id = p.stream_id),
-e as materialized (
-    select p.stream_id, p.command_id, p.epoch, p.recorded_at_ms, e.*
-    from unnest($12::bigint[], $13::bigint[], $14::uuid[], $15::smallint[], $16::smallint[], $17::bytea[],
-                $18::bytea[], $19::bytea[]) as e(i, version, event_id, type_id, schema_v, body, prev_hash, hash)
-    join applied p using (i)),
+    update stream s set version = l.last_version, head_hash = l.head_hash, recorded_at_ms = l.recorded_at_ms
+    from locked l where s.stream_id = l.stream_id),
 written as (
     insert into event (stream_id, version, event_id, command_id, epoch, type_id, schema_v, recorded_at_ms,
                        body, prev_hash, hash)
-    select stream_id, version, event_id, command_id, epoch, type_id, schema_v, recorded_at_ms, body, prev_hash, hash
-    from e),
+    select l.stream_id, e.version, e.event_id, l.command_id, l.epoch, e.type_id, e.schema_v, l.recorded_at_ms,
+           e.body, e.prev_hash, e.hash
+    from unnest($12::bigint[], $13::bigint[], $14::uuid[], $15::smallint[], $16::smallint[], $17::bytea[],
+                $18::bytea[], $19::bytea[]) as e(i, version, event_id, type_id, schema_v, body, prev_hash, hash)
+    join locked l using (i)),
 queued as (
-    insert into outbox (stream_id, version) select stream_id, version from e order by i, version)
-select i from applied
+    insert into outbox (stream_id, version)
+    select l.stream_id, v from locked l cross join lateral generate_series(l.expected_version + 1, l.last_version) v)
+select i from locked
 """
 
 CREATE_STREAMS: Final = """
