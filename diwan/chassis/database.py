@@ -79,12 +79,23 @@ class Database:
         self.pool = pool
 
     @classmethod
-    async def open(cls, dsn: str, *, size: int = 4, application: str = "diwan") -> Self:
-        """Connect with at most ``size`` connections; raises what asyncpg raises when that fails."""
+    async def open(cls, dsn: str, *, size: int = 4, application: str = "diwan", is_checked: bool = True) -> Self:
+        """Connect with at most ``size`` connections as a runtime role.
+
+        Raises `UnsafeSettings` on a server or role that could lose or leak, and what asyncpg raises where it fails.
+        Only a tool that reads as a superuser, who has no time limits, leaves the check out.
+        """
         pool = await asyncpg.create_pool(
             dsn, min_size=1, max_size=size, timeout=UNIT_SECONDS, server_settings={"application_name": application}
         )
-        return cls(pool)
+        database = cls(pool)
+        try:
+            if is_checked:
+                await database.run(assert_settings)
+        except BaseException:
+            await database.close()
+            raise
+        return database
 
     async def run[T](self, work: Callable[[Connection], Awaitable[T]], *, seconds: float = UNIT_SECONDS) -> T:
         """Run ``work`` in one transaction, to its end even if the caller is cancelled.

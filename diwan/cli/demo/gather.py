@@ -79,7 +79,8 @@ async def gather(client: DiwanClient, stack: Stack, totals: list[WalletTotals]) 
 
 
 async def _copy(stack: Stack, service: str, feed_id: int) -> ScrubReport:
-    database = await Database.open(superuser_database_url(stack.places, f"diwan_{service}"), application="demo")
+    url = superuser_database_url(stack.places, f"diwan_{service}")
+    database = await Database.open(url, application="demo", is_checked=False)
     try:
         bus = Bus.start(stack.admin_nats_url(), "demo")
         try:

@@ -57,10 +57,19 @@ class Fed:
         return await asyncpg.connect(self.database.url("table_seq"))
 
 
+@pytest.fixture(scope="session")
+def template(postgres: EmbeddedPostgres) -> Prepared:
+    """A migrated database to copy: a test's own costs a tenth of migrating it."""
+    return asyncio.run(prepare(postgres, "feed_template"))
+
+
 @pytest.fixture
-async def fed(postgres: EmbeddedPostgres) -> AsyncIterator[Fed]:
-    name = f"feed_{next(_numbers)}"
-    database = await prepare(postgres, name)
+async def fed(template: Prepared) -> AsyncIterator[Fed]:
+    postgres, name = template.server, f"feed_{next(_numbers)}"
+    connection = await asyncpg.connect(postgres.superuser_url)
+    await connection.execute(f"create database {name} template {template.name} owner migrate")
+    await connection.close()
+    database = Prepared(postgres, name)
     store = await EventStore.open(database.url("table_rw"))
     reader = await Database.open(database.url("table_seq"), size=3)
     yield Fed(database, store, reader, Feed(reader, FEED_ID), {})

@@ -30,8 +30,7 @@ class Effects:
     def __init__(self, fed: Fed) -> None:
         self.fed = fed
         self.poison: set[UUID] = set()
-        self.crash_every = 0
-        self.units = 0
+        self.crashes_left = 0
         self.applied = 0
         self.alarms: list[tuple[str, str]] = []
         self.opened: list[Database] = []
@@ -45,8 +44,8 @@ class Effects:
                 *(event.event.stream_id, event.event.version, event.global_seq, event.event.body),
             )
         self.applied += len(events)
-        self.units += 1
-        if self.crash_every and self.units % self.crash_every == 0:
+        if self.crashes_left > 0:
+            self.crashes_left -= 1
             connection.terminate()
             raise ConnectionError("the process died before its commit")
 
@@ -198,7 +197,7 @@ async def test_d6_holes_and_damage_on_the_bus_are_filled_from_the_feed(
 async def test_d6_crashing_consumers_on_one_durable_with_the_bus_stopped_between_apply_each_event_once(
     fed: Fed, bus: Bus, wallet_bus: Bus, own_nats: EmbeddedNats, effects
 ):
-    effects.crash_every = 3
+    effects.crashes_left = 7
     second_bus = Bus.start(own_nats.url("wallet"), "wallet")
     consumers = [await effects.consumer(wallet_bus), await effects.consumer(second_bus)]
     task = FeedTask(fed.database.url("table_seq"), FEED_ID, "table", bus)
@@ -211,7 +210,6 @@ async def test_d6_crashing_consumers_on_one_durable_with_the_bus_stopped_between
             await asyncio.to_thread(own_nats.stop)
             await fed.append_many(50)
             await asyncio.to_thread(own_nats.start)
-    effects.crash_every = 0
 
     async def done() -> bool:
         found: int = await fed.reader.run(lambda c: c.fetchval("select count(*) from effect"))

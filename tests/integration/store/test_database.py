@@ -100,6 +100,14 @@ async def test_a_setting_that_could_lose_or_leak_stops_the_start(connect, settin
         await assert_settings(connection)
 
 
+async def test_a_service_does_not_open_its_database_under_a_role_without_limits(prepared: Prepared):
+    with pytest.raises(UnsafeSettings, match="transaction_timeout"):
+        await Database.open(prepared.superuser_url)
+
+    as_a_tool = await Database.open(prepared.superuser_url, is_checked=False)
+    await as_a_tool.close()
+
+
 async def test_the_ordinary_role_does_not_pass_as_the_role_of_secrets(connect):
     with pytest.raises(UnsafeSettings, match="log_min_error_statement"):
         await assert_settings(await connect("table_rw"), is_secret_role=True)
