@@ -66,11 +66,17 @@ def public_view(state: TableState, cards: Cards, *, names: Mapping[str, str], ne
     )
 
 
-def private_view(state: TableState, seat: Seat, reveal: Callable[[Position], Reveal]) -> PrivateView | None:
-    """Return the proofs of a seat's own cards in the running or last hand, None where it holds none."""
-    for dealt, holding in holdings_of(state):
-        if dealt == seat:
-            return PrivateView(seat, state.hand_id, tuple([reveal(position) for position in holding]))
+def private_view(state: TableState, player: str, reveal: Callable[[Position], Reveal]) -> PrivateView | None:
+    """Return the proofs of a player's own cards in the running or last hand, None where the player held none.
+
+    Asked by player, not by seat: whoever takes a seat after a hand has no part in its cards.
+    """
+    live = _live(state)
+    if live is None or not live.holdings:
+        return None
+    for seat, holding in zip(live.deal.started.seats, live.holdings, strict=True):
+        if seat.player == player:
+            return PrivateView(seat.seat, state.hand_id, tuple([reveal(position) for position in holding]))
     return None
 
 

@@ -114,6 +114,7 @@ def test_a_stranger_on_a_seat_does_not_inherit_the_last_hand():
     table.seat("zoe", seat=0)
     seat = seen_by(table)[0].table.seats[0]
     assert (seat.player, seat.in_hand, seat.hidden_cards) == ("zoe", False, 0)
+    assert private_view(table.state, "zoe", deal(hand_id_of(1), bytes(32), {}).reveal) is None
 
 
 def test_bots_are_marked_by_name_and_flag_and_people_by_the_directory():
@@ -127,7 +128,7 @@ def test_bots_are_marked_by_name_and_flag_and_people_by_the_directory():
 def test_a_private_view_holds_the_proofs_of_its_seat_alone_and_prints_none():
     table = four()
     deck = deal(hand_id_of(1), bytes(32), {})
-    mine = private_view(table.state, 1, deck.reveal)
+    mine = private_view(table.state, "ben", deck.reveal)
     assert tuple(reveal.position for reveal in mine.reveals) == table.live.holdings[1]
     assert "withheld" in repr(mine)
-    assert private_view(table.state, 5, deck.reveal) is None
+    assert private_view(table.state, "zoe", deck.reveal) is None

@@ -1,0 +1,207 @@
+"""Views and their messages: what a viewer may know, as it is sent and as a client reads it back."""
+
+from __future__ import annotations
+
+from typing import Final, get_type_hints
+
+from diwan.api.event.v1 import table_pb2
+from diwan.api.table.v1 import view_pb2 as pb
+from diwan.core import view
+from diwan.core.table.config import TableConfig
+from diwan.wire.hand import STREET_NUMBER as DEALT_STREET_NUMBER
+from diwan.wire.mapping import named, read_reveals, write_reveals
+from diwan.wire.table import write_config
+
+STATUS_NUMBER, STATUS_NAME = named(view.SeatStatus, pb.SeatStatus)
+STREET_NUMBER: Final[dict[str, int]] = {**DEALT_STREET_NUMBER, "preflop": 1, "over": 5}
+STREET_NAME: Final = {number: name for name, number in STREET_NUMBER.items()}
+
+_CONFIG_TAG: Final = bytes([pb.TableView.DESCRIPTOR.fields_by_name["config"].number << 3 | 2])
+
+
+def config_bytes(config: TableConfig) -> bytes:
+    """Return a table's settings serialised: they stand unchanged in every one of its views."""
+    message = table_pb2.TableConfig()
+    write_config(message, config)
+    return message.SerializeToString()
+
+
+def table_view_bytes(shown: view.TableView, config: bytes) -> bytes:
+    """Return a serialised TableView; ``config`` is what `config_bytes` gave."""
+    message = pb.TableView()
+    write_table_view(message, shown)
+    return message.SerializeToString() + _CONFIG_TAG + varint(len(config)) + config
+
+
+def table_view_message(shown: view.TableView, config: TableConfig) -> pb.TableView:
+    """Return the message of a view."""
+    message = pb.TableView()
+    write_table_view(message, shown)
+    write_config(message.config, config)
+    return message
+
+
+def varint(number: int) -> bytes:
+    """Return a length as the wire format writes it."""
+    parts = bytearray()
+    while number > 0x7F:
+        parts.append(number & 0x7F | 0x80)
+        number >>= 7
+    parts.append(number)
+    return bytes(parts)
+
+
+def write_table_view(message: pb.TableView, shown: view.TableView) -> None:
+    """Fill a message with everything but the settings."""
+    message.table_id = shown.table_id
+    message.version = shown.version
+    message.epoch = shown.epoch
+    for seat in shown.seats:
+        _write_seat(message.seats.add(), seat)
+    if shown.hand is not None:
+        _write_hand(message.hand, shown.hand)
+    if shown.seed_exchange is not None:
+        exchange = message.seed_exchange
+        exchange.hand_no = shown.seed_exchange.hand_no
+        exchange.hand_id = shown.seed_exchange.hand_id
+        exchange.secret_commitment = shown.seed_exchange.secret_commitment
+        exchange.is_opening = shown.seed_exchange.is_opening
+    if shown.is_closing:
+        message.is_closing = True
+    if shown.is_closed:
+        message.is_closed = True
+
+
+def _write_seat(message: pb.SeatView, seat: view.SeatView) -> None:
+    message.seat = seat.seat
+    message.player = seat.player
+    message.display_name = seat.display_name
+    message.stack = seat.stack
+    message.status = STATUS_NUMBER[seat.status]
+    if seat.is_bot:
+        message.is_bot = True
+    if not seat.in_hand:
+        return
+    message.in_hand = True
+    message.bet = seat.bet
+    message.hidden_cards = seat.hidden_cards
+    if seat.has_folded:
+        message.has_folded = True
+    if seat.is_all_in:
+        message.is_all_in = True
+    if seat.shown_cards:
+        message.shown_cards.extend(seat.shown_cards)
+
+
+def _write_hand(message: pb.HandView, hand: view.HandView) -> None:
+    message.hand_id = hand.hand_id
+    message.hand_no = hand.hand_no
+    message.street = STREET_NUMBER[hand.street]  # type: ignore[assignment]
+    message.button = hand.button
+    message.board.extend(hand.board)
+    message.pot = hand.pot
+    for pot in hand.pots:
+        message.pots.add(amount=pot.amount, eligible=pot.eligible)
+    message.deck_root = hand.deck_root
+    message.game = hand.game
+    message.rules_version = hand.rules_version
+    if hand.decision is not None:
+        _write_decision(message.decision, hand.decision)
+
+
+def _write_decision(message: pb.Decision, decision: view.Decision) -> None:
+    message.seat = decision.seat
+    message.turn = decision.turn
+    message.deadline_ms = decision.deadline_ms
+    message.can_fold = decision.can_fold
+    message.can_check = decision.can_check
+    message.can_call = decision.can_call
+    message.call_amount = decision.call_amount
+    message.can_bet = decision.can_bet
+    message.can_raise = decision.can_raise
+    message.min_to = decision.min_to
+    message.max_to = decision.max_to
+    message.pot_to = decision.pot_to
+
+
+def private_view_message(shown: view.PrivateView) -> pb.PrivateView:
+    """Return the message of what a seat's holder alone may know."""
+    message = pb.PrivateView(seat=shown.seat, hand_id=shown.hand_id)
+    write_reveals(message.reveals, shown.reveals)
+    return message
+
+
+def read_table_view(message: pb.TableView) -> view.TableView:
+    """Return the view of a message, as a client or a bot reads it."""
+    config, hand = message.config, message.config.hand
+    exchange = message.seed_exchange
+    return view.TableView(
+        table_id=message.table_id,
+        version=message.version,
+        epoch=message.epoch,
+        settings=view.Settings(
+            config.name,
+            hand.game,
+            hand.limit,
+            hand.small_blind,
+            hand.big_blind,
+            hand.decision_seconds,
+            config.seats,
+            config.buy_in_min,
+            config.buy_in_max,
+        ),
+        seats=tuple(map(_read_seat, message.seats)),
+        hand=_read_hand(message.hand) if message.HasField("hand") else None,
+        seed_exchange=view.SeedExchangeView(
+            exchange.hand_no, exchange.hand_id, exchange.secret_commitment, exchange.is_opening
+        )
+        if message.HasField("seed_exchange")
+        else None,
+        is_closing=message.is_closing,
+        is_closed=message.is_closed,
+    )
+
+
+def _read_seat(message: pb.SeatView) -> view.SeatView:
+    return view.SeatView(
+        message.seat,
+        message.player,
+        message.display_name,
+        message.is_bot,
+        message.stack,
+        STATUS_NAME[message.status],
+        message.in_hand,
+        message.has_folded,
+        message.is_all_in,
+        message.bet,
+        tuple(message.shown_cards),
+        message.hidden_cards,
+    )
+
+
+def _read_hand(message: pb.HandView) -> view.HandView:
+    return view.HandView(
+        hand_id=message.hand_id,
+        hand_no=message.hand_no,
+        street=STREET_NAME[message.street],  # type: ignore[arg-type]
+        button=message.button,
+        board=tuple(message.board),
+        pot=message.pot,
+        pots=tuple(view.PotView(pot.amount, tuple(pot.eligible)) for pot in message.pots),
+        decision=_read_decision(message.decision) if message.HasField("decision") else None,
+        deck_root=message.deck_root,
+        game=message.game,
+        rules_version=message.rules_version,
+    )
+
+
+def _read_decision(message: pb.Decision) -> view.Decision:
+    return view.Decision(**{name: getattr(message, name) for name in _DECISION})
+
+
+_DECISION: Final = tuple(get_type_hints(view.Decision))
+
+
+def read_private_view(message: pb.PrivateView) -> view.PrivateView:
+    """Return what a seat's holder alone may know; the proofs are unverified."""
+    return view.PrivateView(message.seat, message.hand_id, read_reveals(message.reveals))

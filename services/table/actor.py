@@ -1,0 +1,351 @@
+"""One live table: decide, append, and only then tell anyone anything (O4, DESIGN 8)."""
+
+import asyncio
+import contextlib
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Final, Protocol
+from uuid import UUID
+
+import msgspec
+import structlog
+
+from diwan.chassis.store import Conflict, EventStore, Outcome, Overloaded, StoredEvent
+from diwan.core.decider import Rejected
+from diwan.core.fairness import CommittedDeck
+from diwan.core.hand.events import HandStarted
+from diwan.core.table.commands import TableCommand
+from diwan.core.table.decide import decide
+from diwan.core.table.events import TableEvent
+from diwan.core.table.evolve import evolve
+from diwan.core.table.state import TableState
+from services.table.asking import MAILBOX_MAX, RECENT_ANSWERS, Answer, Ask, Build, Reply, no_reply
+from services.table.cards import HandCards
+from services.table.clock import TableClock
+from services.table.conduct import Conduct
+from services.table.hub import Hub
+from services.table.ids import hand_id_of, internal_id_of
+from services.table.refusals import Refusals
+from services.table.seeds import SeedBook
+from services.table.stream import Lost, TableStream
+
+_log = structlog.get_logger(__name__)
+
+STALL_MS: Final = 1_000
+"""An append that takes longer is an outage of ours: the open decision gets the time back (O7)."""
+
+_NOBODY: Final = "table"
+"""The caller of what a table does by itself."""
+
+
+class Loaded(msgspec.Struct):
+    """What a claim gives an actor to go on from.
+
+    ``recent`` are the newest events as stored, ``silent_since_ms`` is when the last of them before the claim was.
+    """
+
+    stream: TableStream
+    state: TableState
+    recent: list[StoredEvent]
+    clock: TableClock
+    silent_since_ms: int
+
+
+class Listener(Protocol):
+    """Who is told of everything that is committed: sagas, indexes, the registry."""
+
+    def happened(self, actor: "Actor", events: tuple[TableEvent, ...], stored: list[StoredEvent]) -> None:
+        """Take note; must neither raise nor wait."""
+        ...
+
+
+class Actor:
+    """A table's owner in this process. Everything that changes the table goes through its mailbox, one by one.
+
+    ``reclaim`` takes the table over anew after a lost compare-and-set; None means that somebody else owns it now.
+    """
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        store: EventStore,
+        cards: HandCards,
+        names: Mapping[str, str],
+        listener: Listener,
+        reclaim: Callable[["Actor"], Awaitable[Loaded | None]],
+    ) -> None:
+        self.table_id: UUID = loaded.stream.table_id
+        self.cards = cards
+        self.seeds = SeedBook()
+        self.refusals = Refusals()
+        self.hub = Hub(cards, names, lambda state: hand_id_of(self.table_id, state.hand_no + 1))
+        self.stalled_ms = 0
+        self._store = store
+        self._listener = listener
+        self._reclaim = reclaim
+        self._mailbox: asyncio.Queue[Ask | None] = asyncio.Queue()
+        self._answers: OrderedDict[UUID, tuple[bytes, Answer]] = OrderedDict()
+        self._timer: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._why_gone: Rejected | None = None
+        self._conduct = Conduct(self)
+        self._adopt(loaded)
+
+    def _adopt(self, loaded: Loaded) -> None:
+        self.state = loaded.state
+        self.clock = loaded.clock
+        self.silent_since_ms = loaded.silent_since_ms
+        self._stream = loaded.stream
+        self.hub.reset(loaded.state, loaded.recent)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that this process owns the table by."""
+        return self._stream.epoch
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the table lives here no more."""
+        return self._why_gone is not None
+
+    def start(self) -> None:
+        """Begin to live."""
+        self._task = asyncio.create_task(self._run(), name=f"table-{self.table_id}")
+
+    async def stop(self, why: Rejected | None = None) -> None:
+        """Take nothing more, finish the step under way, end all streams; what waits is refused."""
+        self._why_gone = why or Rejected("SERVICE_DRAINING")
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._task is not None and self._task is not asyncio.current_task():
+            self._mailbox.put_nowait(None)
+            await asyncio.wait({self._task})
+        self._refuse_waiting()
+        self.hub.end(self._why_gone)
+
+    # ---- asking -----------------------------------------------------------------------------------------------------
+
+    def post(self, ask: Ask) -> None:
+        """Queue a request; raises `Rejected` with TABLE_BUSY, or why the table is not here any more."""
+        if self._why_gone is not None:
+            raise self._why_gone
+        if self._mailbox.qsize() >= MAILBOX_MAX:
+            raise Rejected("TABLE_BUSY")
+        self._mailbox.put_nowait(ask)
+
+    async def ask(
+        self,
+        build: Build,
+        *,
+        command_id: UUID,
+        caller: str,
+        request_hash: bytes,
+        reply: Reply = no_reply,
+        refusals_of: str | None = None,
+    ) -> Answer:
+        """Ask and wait for the answer; raises `Rejected`. Cancelling the wait does not undo the request."""
+        waiting: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+
+        def answer(outcome: Answer | Rejected) -> None:
+            if waiting.done():
+                return
+            if isinstance(outcome, Rejected):
+                waiting.set_exception(outcome)
+            else:
+                waiting.set_result(outcome)
+
+        self.post(
+            Ask(
+                build,
+                answer,
+                command_id=command_id,
+                caller=caller,
+                request_hash=request_hash,
+                reply=reply,
+                refusals_of=refusals_of,
+            )
+        )
+        return await waiting
+
+    def wake(self) -> None:
+        """Look soon at what the table has to do by itself."""
+        self._arm(self.clock.now_ms())
+
+    # ---- the actor's own task ---------------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        try:
+            await self._surely(self._conduct.resume)
+            while self._why_gone is None:
+                self._arm(self._conduct.due_ms())
+                ask = await self._mailbox.get()
+                if ask is not None:
+                    await self._surely(partial(self._handle, ask))
+                elif self._why_gone is None:
+                    await self._surely(self._conduct.act)
+        except Exception:
+            _log.exception("table_stopped", table=str(self.table_id))
+            self._why_gone = Rejected("TABLE_QUARANTINED", table_id=self.table_id)
+            self._refuse_waiting()
+            self.hub.end(self._why_gone)
+
+    async def _surely(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Take a step; after a lost compare-and-set on the state as it really is."""
+        while True:
+            try:
+                await step()
+                return
+            except Lost as lost:
+                _log.warning("table_lost", table=str(self.table_id), epoch=self.epoch, why=str(lost))
+                loaded = await self._reclaim(self)
+                if loaded is None:
+                    await self.stop(Rejected("TABLE_MOVED", table_id=self.table_id))
+                    return
+                self._adopt(loaded)
+                step = self._resumed(step)
+
+    def _resumed(self, step: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+        async def again() -> None:
+            await self._conduct.resume()
+            await step()
+
+        return again if step != self._conduct.resume else step
+
+    async def _handle(self, ask: Ask) -> None:
+        known = self._answers.get(ask.command_id)
+        if known is not None:
+            ask.answer(_replayed(known[0], known[1], ask))
+            return
+        try:
+            command = ask.build(self.state)
+            events = decide(self.state, command, self.cards.by_position)
+            answer = await self._commit(
+                events,
+                command_id=ask.command_id,
+                caller=ask.caller,
+                request_hash=ask.request_hash,
+                reply=ask.reply(events),
+            )
+        except Rejected as refusal:
+            await self._refuse(ask, refusal)
+        except Conflict:
+            await self._refuse(ask, Rejected("UNKNOWN_OUTCOME"))
+        except Overloaded:
+            ask.answer(Rejected("SERVER_BUSY"))
+        except Lost:
+            raise
+        except Exception as error:
+            # A fault of ours must not hold up the table; nothing was stored.
+            _log.exception("request_failed", table=str(self.table_id), error=repr(error))
+            ask.answer(Rejected("INTERNAL"))
+        else:
+            self._remember(ask.command_id, ask.request_hash, answer)
+            ask.answer(answer)
+
+    async def _refuse(self, ask: Ask, refusal: Rejected) -> None:
+        """Refuse, unless this very request took effect before: then its first answer is given again (H6)."""
+        recorded = await self._recorded(ask.command_id)
+        if recorded is not None:
+            answer = Answer(recorded.first_version or 0, recorded.last_version or 0, recorded.reply)
+            self._remember(ask.command_id, recorded.request_hash, answer)
+            ask.answer(_replayed(recorded.request_hash, answer, ask))
+            return
+        if ask.refusals_of is not None and (seat := self.state.seat_of(ask.refusals_of)) is not None:
+            self.refusals.count(seat.seat, refusal.reason)
+        ask.answer(refusal)
+
+    async def _recorded(self, command_id: UUID) -> Outcome | None:
+        try:
+            return await self._store.outcome(self.table_id, command_id)
+        except Exception as error:
+            # Without the store nobody can say whether the request took effect before.
+            _log.warning("outcome_unreadable", table=str(self.table_id), error=repr(error))
+            raise Lost("the outcome of a command cannot be read") from None
+
+    def _remember(self, command_id: UUID, request_hash: bytes, answer: Answer) -> None:
+        self._answers[command_id] = (request_hash, answer)
+        if len(self._answers) > RECENT_ANSWERS:
+            self._answers.popitem(last=False)
+
+    # ---- committing -------------------------------------------------------------------------------------------------
+
+    async def by_itself(self, command: TableCommand, *, deck: CommittedDeck | None = None) -> None:
+        """Do what nobody asked for: a clock, a deal. ``deck`` is that of a hand which the command begins."""
+        cards = self.cards.by_position if deck is None else dict(enumerate(deck.cards))
+        events = decide(self.state, command, cards)
+        await self._commit(
+            events,
+            command_id=internal_id_of(self.table_id, self.state.version),
+            caller=_NOBODY,
+            request_hash=b"",
+            reply=b"",
+            deck=deck,
+        )
+
+    async def _commit(
+        self,
+        events: tuple[TableEvent, ...],
+        *,
+        command_id: UUID,
+        caller: str,
+        request_hash: bytes,
+        reply: bytes,
+        deck: CommittedDeck | None = None,
+    ) -> Answer:
+        began_ms = self.clock.now_ms()
+        reveal = deck.reveal if deck is not None else self.cards.reveal if self.cards.has_deck else None
+        stored = await self._stream.append(
+            events,
+            reveal,
+            command_id=command_id,
+            caller=caller,
+            request_hash=request_hash,
+            reply=reply,
+            now_ms=began_ms,
+        )
+        took_ms = self.clock.now_ms() - began_ms
+        if took_ms > STALL_MS:
+            self.stalled_ms += took_ms
+        if deck is not None:
+            self.cards.begin(deck)
+        self._happened(events, stored)
+        return Answer(stored[0].version, stored[-1].version, reply)
+
+    def _happened(self, events: tuple[TableEvent, ...], stored: list[StoredEvent]) -> None:
+        state = self.state
+        for event in events:
+            state = evolve(state, event)
+        self.state = state
+        self.hub.publish(state, stored, is_deal=isinstance(events[0], HandStarted))
+        self._listener.happened(self, events, stored)
+        if state.is_closed:
+            self.hub.end(None)
+
+    # ---- time -------------------------------------------------------------------------------------------------------
+
+    def _arm(self, due_ms: int | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if due_ms is not None and self._why_gone is None:
+            wait = max(0, due_ms - self.clock.now_ms()) / 1000
+            self._timer = asyncio.get_running_loop().call_later(wait, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._mailbox.put_nowait(None)
+
+    def _refuse_waiting(self) -> None:
+        why = self._why_gone or Rejected("SERVICE_DRAINING")
+        with contextlib.suppress(asyncio.QueueEmpty):
+            while True:
+                ask = self._mailbox.get_nowait()
+                if ask is not None:
+                    ask.answer(why)
+
+
+def _replayed(request_hash: bytes, answer: Answer, ask: Ask) -> Answer | Rejected:
+    if request_hash != ask.request_hash:
+        return Rejected("REQUEST_ID_CONFLICT")
+    return Answer(answer.first_version, answer.last_version, answer.reply, is_replayed=True)

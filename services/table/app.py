@@ -1,0 +1,142 @@
+"""The composition root: the parts of the table service, put together."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import grpc
+
+from diwan.api.table.v1.table_service_pb2 import DESCRIPTOR
+from diwan.chassis.access import Role
+from diwan.chassis.bus import Bus
+from diwan.chassis.database import Database, assert_settings
+from diwan.chassis.feed import Consumer, Feed, FeedTask
+from diwan.chassis.feed.serving import served_feed
+from diwan.chassis.keyfile import KeyFile, day_of
+from diwan.chassis.keys import SigningKey, TokenSource
+from diwan.chassis.migrate import migrate
+from diwan.chassis.server import Served
+from diwan.chassis.service import Service
+from diwan.chassis.settings import needed
+from diwan.chassis.store import EventStore
+from diwan.chassis.vault import HandVault
+from services.table import projections
+from services.table.api import TableServicer
+from services.table.clock import TableClock
+from services.table.ids import FEED_ID
+from services.table.names import Names
+from services.table.opening import Openings
+from services.table.projections import CONSUMER, Projections
+from services.table.saga import BuyIns, Wallet, WalletUnknown
+from services.table.seats import Seats
+from services.table.settings import TableSettings
+from services.table.tables import Tables
+from services.table.wallet import GrpcWallet
+
+MIGRATIONS: Final = Path(__file__).parent / "migrations"
+PROJECTION_SECONDS: Final = 0.2
+"""How late the lobby and the list of hands may be; a hand just played is known from memory."""
+
+
+class NoWallet:
+    """Stands where no wallet was named: nobody can sit down, and everything else goes on."""
+
+    async def fund_seat(self, **_: object) -> None:
+        """Never answer."""
+        raise WalletUnknown("no wallet is configured")
+
+
+@asynccontextmanager
+async def build(settings: TableSettings) -> AsyncIterator[Service]:
+    """Put the service together; raises what connecting and checking raise."""
+    async with AsyncExitStack() as stack:
+        if settings.migration_database_url is not None:
+            await migrate(settings.migration_database_url.get_secret_value(), [MIGRATIONS])
+        database = await Database.open(
+            needed(settings.database_url, "database_url"), size=settings.database_connections, application="table"
+        )
+        stack.push_async_callback(database.close)
+        clock = await _checked_clock(database)
+        vault = await _vault(settings, clock, stack)
+        feed_task = _feed_task(settings, stack)
+        store = await EventStore.open(
+            needed(settings.database_url, "database_url"),
+            pool_size=settings.database_connections,
+            on_commit=feed_task.wake,
+            application="table",
+        )
+        stack.push_async_callback(store.close)
+        feed_task.start()
+        stack.push_async_callback(feed_task.close)
+        feed = Feed(database, FEED_ID)
+        consumer = Consumer(CONSUMER, FEED_ID, database, feed, projections.apply, silence_seconds=PROJECTION_SECONDS)
+        consumer.start()
+        stack.push_async_callback(consumer.close)
+        wallet = await _wallet(settings, stack)
+        yield _service(settings, database, store, vault, feed, wallet, clock)
+
+
+def _service(
+    settings: TableSettings,
+    database: Database,
+    store: EventStore,
+    vault: HandVault,
+    feed: Feed,
+    wallet: Wallet,
+    clock: TableClock,
+) -> Service:
+    index, names, buy_ins = Projections(database), Names(database), BuyIns(wallet)
+    tables = Tables(store, vault, index, buy_ins, names, settings.instance)
+    seats = Seats(tables, store, index, buy_ins, tables_per_player_max=settings.tables_per_player_max)
+    servicer = TableServicer(tables, seats, Openings(tables, store, vault), store, index, clock.now_ms)
+    return Service(
+        served=[Served(DESCRIPTOR.services_by_name["TableService"], servicer), served_feed(feed)],
+        background={
+            "claims": tables.keep_claims,
+            "heartbeats": tables.heartbeats,
+            "names": names.keep_looking_up,
+        },
+        on_drain=tables.hand_over,
+    )
+
+
+async def _checked_clock(database: Database) -> TableClock:
+    await database.run(assert_settings)
+    now = await database.run(lambda c: c.fetchval("select (extract(epoch from clock_timestamp()) * 1000)::bigint"))
+    return TableClock(now)
+
+
+async def _vault(settings: TableSettings, clock: TableClock, stack: AsyncExitStack) -> HandVault:
+    path = settings.master_key_file or settings.data_dir / "master.key"
+    keyfile = KeyFile.open_or_create(path, oldest_day=day_of(clock.now_ms()))
+    url = needed(settings.hand_secret_database_url, "hand_secret_database_url")
+    vault = await HandVault.open(url, keyfile, clock.now_ms, pool_size=4)
+    stack.push_async_callback(vault.close)
+    return vault
+
+
+def _feed_task(settings: TableSettings, stack: AsyncExitStack) -> FeedTask:
+    bus = None
+    if settings.nats_url is not None:
+        bus = Bus.start(_nats_url(settings), "table")
+        stack.push_async_callback(bus.close)
+    return FeedTask(needed(settings.sequencer_database_url, "sequencer_database_url"), FEED_ID, "table", bus)
+
+
+def _nats_url(settings: TableSettings) -> str:
+    url = settings.nats_url or ""
+    if settings.nats_user is None or settings.nats_password is None:
+        return url
+    scheme, _, host = url.partition("://")
+    return f"{scheme}://{settings.nats_user}:{settings.nats_password.get_secret_value()}@{host}"
+
+
+async def _wallet(settings: TableSettings, stack: AsyncExitStack) -> Wallet:
+    if settings.wallet_address is None or settings.service_key_file is None:
+        return NoWallet()
+    channel = grpc.aio.insecure_channel(settings.wallet_address)
+    stack.push_async_callback(channel.close)
+    key = SigningKey.load(settings.service_key_file)
+    token = TokenSource(key, "table", Role.SERVICE, "wallet", issuer=settings.token_issuer)
+    return GrpcWallet(channel, token)

@@ -1,0 +1,109 @@
+"""The deck of the running hand and the secrets behind it: they live in this process and, wrapped, in the vault.
+
+No card leaves through here but as a proved reveal (DESIGN 6, RELIABILITY 3.5).
+"""
+
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from diwan.chassis.keyfile import VaultError
+from diwan.chassis.vault import HandVault, new_secret
+from diwan.core.cards import Card
+from diwan.core.fairness import CommittedDeck, Reveal, Secret, Seeds, deal, secret_commitment
+from diwan.core.hand.events import HandStarted
+from services.table.ids import hand_id_of
+
+_GONE: Final = frozenset({"NO_SECRET", "DAY_DESTROYED"})
+
+
+class DeckLost(Exception):  # noqa: N818  (what happened to the hand, not to the program)
+    """The deck of a hand cannot be made again: its secret is gone or does not give the logged root."""
+
+
+class HandCards:
+    """One table's cards: the deck of its running or last hand, and the secrets of that hand and the next."""
+
+    def __init__(self, table_id: UUID, vault: HandVault) -> None:
+        self._table_id = table_id
+        self._vault = vault
+        self._secrets: dict[int, Secret] = {}
+        self._deck: CommittedDeck | None = None
+        self._cards: dict[int, Card] = {}
+
+    def __repr__(self) -> str:
+        return f"HandCards({self._table_id}, withheld)"
+
+    @property
+    def by_position(self) -> Mapping[int, Card]:
+        """The whole deck where it is known, else what was shown of it: what deciding and showing may read."""
+        return self._cards
+
+    @property
+    def has_deck(self) -> bool:
+        """Whether the hand can be gone on with."""
+        return self._deck is not None
+
+    def reveal(self, position: int) -> Reveal:
+        """Return the proof of a card; raises `DeckLost` without the deck."""
+        if self._deck is None:
+            raise DeckLost("no deck is known here")
+        return self._deck.reveal(position)
+
+    async def commit(self, hand_no: int, epoch: int) -> bytes:
+        """Choose and keep a hand's secret; return its commitment, which may be logged from now on (F1)."""
+        hand_id = hand_id_of(self._table_id, hand_no)
+        secret = new_secret()
+        commitment = secret_commitment(hand_id, secret)
+        try:
+            await self._vault.put(hand_id, commitment, secret, epoch=epoch)
+        except VaultError as error:
+            if error.reason != "HAND_HAS_SECRET":
+                raise
+            # An attempt before a crash, or a former owner, kept one and never logged it.
+            secret = await self._vault.get(hand_id)
+            commitment = secret_commitment(hand_id, secret)
+        self._secrets[hand_no] = secret
+        return commitment
+
+    async def prepare(self, hand_no: int, commitment: bytes, seeds: Seeds) -> CommittedDeck:
+        """Return the deck of a hand about to begin; raises `DeckLost` if its secret is gone, else `VaultError`."""
+        return await self._made(hand_no, commitment, seeds)
+
+    def begin(self, deck: CommittedDeck) -> None:
+        """Go over to the deck of a hand that begins."""
+        self._deck = deck
+        self._cards = dict(enumerate(deck.cards))
+
+    async def restore(self, started: HandStarted) -> None:
+        """Make the deck of a hand that another process began; raises `DeckLost`."""
+        seeds = {each.seat: each.seed for each in started.seeds}
+        deck = await self._made(started.hand_no, started.secret_commitment, seeds)
+        if deck.root != started.deck_root:
+            raise DeckLost("the secret gives another deck than the log's")
+        self.begin(deck)
+
+    def remember_shown(self, reveals: Mapping[int, Card]) -> None:
+        """Go on with what the log shows of a hand whose deck is not known."""
+        self._deck = None
+        self._cards = dict(reveals)
+
+    def forget_before(self, hand_no: int) -> None:
+        """Drop secrets of hands that are over."""
+        self._secrets = {number: secret for number, secret in self._secrets.items() if number >= hand_no}
+
+    async def _made(self, hand_no: int, commitment: bytes, seeds: Seeds) -> CommittedDeck:
+        hand_id = hand_id_of(self._table_id, hand_no)
+        secret = self._secrets.get(hand_no)
+        if secret is None:
+            try:
+                secret = await self._vault.get(hand_id)
+            except VaultError as error:
+                if error.reason not in _GONE:
+                    # A wrong key file must not cost a hand: the table is held back until it is right.
+                    raise
+                raise DeckLost(str(error)) from None
+            self._secrets[hand_no] = secret
+        if secret_commitment(hand_id, secret) != commitment:
+            raise DeckLost("the secret is not the one that was committed to")
+        return deal(hand_id, secret, seeds)

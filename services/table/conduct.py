@@ -1,0 +1,228 @@
+"""What a table does by itself: clocks, seeds, the next hand, and going on after an outage (CL-2, F1, F2, H7, H9, O7)."""
+
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from diwan.chassis.store import Conflict
+from diwan.core.hand.commands import ExpireClock, MoveDeadline, VoidHand
+from diwan.core.hand.state import NOBODY, LiveHand
+from diwan.core.table.commands import CloseTable, CommitSecret, CommitSeeds, RecordRefusals, StartNextHand
+from diwan.core.table.planning import NextHand, plan_next_hand
+from diwan.core.table.state import TableState
+from services.table.cards import DeckLost
+from services.table.ids import hand_id_of
+from services.table.seeds import COMMIT_MS, FIRST_HAND_MS
+from services.table.stream import Lost
+
+if TYPE_CHECKING:
+    from services.table.actor import Actor
+
+GRACE_MS: Final = 5_000
+"""The least that an open decision has left after an outage of ours (O7); published in docs/coding."""
+
+FAULTS_MAX: Final = 3
+"""A hand whose clock fails so often running is voided, chips back: no table hangs for ever (H9)."""
+
+_RETRY_MS: Final = 1_000
+
+_log = structlog.get_logger(__name__)
+
+
+class Conduct:
+    """The table's own initiative. Called only by the actor, between requests."""
+
+    def __init__(self, actor: "Actor") -> None:
+        self._actor = actor
+        self._ready_since_ms: int | None = None
+        self._faults = 0
+        self._not_before_ms = 0
+        self._refusals_told_of = 0
+
+    # ---- after a claim ----------------------------------------------------------------------------------------------
+
+    async def resume(self) -> None:
+        """Go on with what the log holds: the deck back from the vault, the open decision with its time back (O7, H9)."""
+        actor = self._actor
+        actor.stalled_ms = 0
+        self._ready_since_ms = None
+        live = actor.state.hand
+        if not actor.state.is_running or not isinstance(live, LiveHand):
+            return
+        if not actor.cards.has_deck:
+            _log.error("hand_interrupted", table=str(actor.table_id), hand=actor.state.hand_id)
+            await actor.by_itself(VoidHand("interrupted", actor.state.version, actor.clock.now_ms()))
+            return
+        if live.actor != NOBODY:
+            now = actor.clock.now_ms()
+            left = max(live.deadline_ms - actor.silent_since_ms, GRACE_MS)
+            await self._move_deadline(live, now + left, now)
+
+    async def _move_deadline(self, live: LiveHand, deadline_ms: int, now: int) -> None:
+        if deadline_ms > live.deadline_ms:
+            actor = self._actor
+            await actor.by_itself(MoveDeadline(live.turn, deadline_ms, "outage", actor.state.version, now))
+
+    # ---- when something is due --------------------------------------------------------------------------------------
+
+    def due_ms(self) -> int | None:
+        """Return when `act` has something to do next, None for never unless something happens."""
+        due = self._wanted_ms()
+        return None if due is None else max(due, self._not_before_ms)
+
+    def _wanted_ms(self) -> int | None:
+        state = self._actor.state
+        if state.is_closed:
+            return None
+        live = state.hand
+        if state.is_running and isinstance(live, LiveHand):
+            if self._is_stalled(live):
+                return 0
+            seeds = self._seeds_due_ms(state)
+            clock = live.deadline_ms if live.actor != NOBODY else None
+            return min((due for due in (clock, seeds) if due is not None), default=None)
+        return self._between_due_ms(state)
+
+    async def act(self) -> None:
+        """Do the first thing that is due; the actor asks again afterwards."""
+        now = self._actor.clock.now_ms()
+        due = self.due_ms()
+        if due is None or now < due:
+            return
+        try:
+            await self._act(now)
+        except Lost:
+            raise
+        except Conflict as conflict:
+            raise Lost(str(conflict)) from None
+        except DeckLost as lost:
+            _log.error("secret_lost", table=str(self._actor.table_id), why=str(lost))
+            await self._actor.by_itself(CloseTable("table", now))
+        except Exception as error:
+            # The vault or the store may be away; a fault of ours must not hang the table either.
+            await self._failed(now, error)
+        else:
+            self._faults = 0
+
+    async def _act(self, now: int) -> None:
+        actor, state = self._actor, self._actor.state
+        live = state.hand
+        if state.is_running and isinstance(live, LiveHand):
+            if self._is_stalled(live):
+                stalled, actor.stalled_ms = actor.stalled_ms, 0
+                await self._move_deadline(live, max(live.deadline_ms + stalled, now + GRACE_MS), now)
+            elif live.actor != NOBODY and now >= live.deadline_ms:
+                seat = live.deal.seats[live.actor]
+                await actor.by_itself(ExpireClock(seat, live.turn, state.version, now))
+            else:
+                await self._commit_seeds(state, now)
+            return
+        await self._between_hands(state, now)
+
+    async def _failed(self, now: int, error: Exception) -> None:
+        """Try again slower; a hand in which it goes on failing is given up, with all chips back (H9)."""
+        actor = self._actor
+        self._faults += 1
+        self._not_before_ms = now + _RETRY_MS
+        _log.error("conduct_failed", table=str(actor.table_id), error=repr(error), faults=self._faults)
+        if self._faults >= FAULTS_MAX and actor.state.is_running:
+            await actor.by_itself(VoidHand("interrupted", actor.state.version, now))
+            self._faults = 0
+
+    def _is_stalled(self, live: LiveHand) -> bool:
+        return self._actor.stalled_ms > 0 and live.actor != NOBODY
+
+    # ---- between hands ----------------------------------------------------------------------------------------------
+
+    def _has_refusals_to_tell(self, state: TableState) -> bool:
+        """Once a hand: what is refused between hands is told after the next, else asking nonsense would fill the log."""
+        return bool(self._actor.refusals) and state.hand_no > self._refusals_told_of
+
+    def _between_due_ms(self, state: TableState) -> int | None:
+        if self._has_refusals_to_tell(state):
+            return 0
+        if _lacks_secret(state):
+            return 0
+        plan = plan_next_hand(state)
+        if plan is None:
+            self._ready_since_ms = None
+            return None
+        if self._ready_since_ms is None:
+            self._ready_since_ms = self._actor.clock.now_ms()
+        start = max(
+            state.hand_ended_at_ms + state.config.pause_ms if state.hand_no else 0, self._seeds_awaited_ms(plan)
+        )
+        seeds = self._seeds_due_ms(state)
+        return start if seeds is None else min(start, seeds)
+
+    async def _between_hands(self, state: TableState, now: int) -> None:
+        actor = self._actor
+        if self._has_refusals_to_tell(state):
+            self._refusals_told_of = state.hand_no
+            await actor.by_itself(RecordRefusals(state.hand_no, actor.refusals.taken(), now))
+        elif _lacks_secret(state):
+            commitment = await actor.cards.commit(state.hand_no + 1, actor.epoch)
+            await actor.by_itself(CommitSecret(commitment, now))
+        elif (due := self._seeds_due_ms(state)) is not None and now >= due:
+            await self._commit_seeds(state, now)
+        elif (plan := plan_next_hand(state)) is not None:
+            await self._start(state, plan, now)
+
+    async def _start(self, state: TableState, plan: NextHand, now: int) -> None:
+        actor, hand_no = self._actor, state.hand_no + 1
+        assert state.exchange is not None, "a hand is started after its secret was committed to"  # noqa: S101
+        seeds = actor.seeds.opened(state, [seat.seat for seat in plan.seats])
+        by_seat = {each.seat: each.seed for each in seeds}
+        deck = await actor.cards.prepare(hand_no, state.exchange.secret_commitment, by_seat)
+        following = await actor.cards.commit(hand_no + 1, actor.epoch)
+        hand_id = hand_id_of(actor.table_id, hand_no)
+        await actor.by_itself(StartNextHand(hand_id, deck.root, seeds, following, now), deck=deck)
+        actor.cards.forget_before(hand_no)
+        self._ready_since_ms = None
+
+    # ---- seeds ------------------------------------------------------------------------------------------------------
+
+    def _seeds_due_ms(self, state: TableState) -> int | None:
+        """Return when commitments are to be closed, None where there are none or they are closed already."""
+        exchange, book = state.exchange, self._actor.seeds
+        if exchange is None or exchange.commitments is not None or not book.commitments(state):
+            return None
+        if book.have_committed(state, self._asked_seats(state)):
+            return 0
+        live = state.hand
+        if state.is_running and isinstance(live, LiveHand):
+            return 0 if live.board else exchange.opened_at_ms + COMMIT_MS
+        since = self._ready_since_ms
+        return None if since is None else since + FIRST_HAND_MS // 2
+
+    def _seeds_awaited_ms(self, plan: NextHand) -> int:
+        """Return until when a table's first hand waits for seeds; later ones had a whole hand for it (DESIGN 6)."""
+        actor, state = self._actor, self._actor.state
+        if state.hand_no:
+            return 0
+        dealt = {seat.seat for seat in plan.seats}
+        awaited = dealt & self._asked_seats(state)
+        exchange = state.exchange
+        if exchange is not None and exchange.commitments is not None:
+            awaited &= {each.seat for each in exchange.commitments}
+        missing = awaited - {each.seat for each in actor.seeds.opened(state, dealt)}
+        return (self._ready_since_ms or 0) + FIRST_HAND_MS if missing else 0
+
+    def _asked_seats(self, state: TableState) -> set[int]:
+        """Return the seats that can answer: they play and have a stream open."""
+        present = self._actor.hub.players()
+        return {
+            seat.seat
+            for seat in state.seats
+            if seat.is_funded and not seat.is_sitting_out and seat.leaving is None and seat.player in present
+        }
+
+    async def _commit_seeds(self, state: TableState, now: int) -> None:
+        assert state.exchange is not None, "commitments are taken in an exchange"  # noqa: S101
+        commitments = self._actor.seeds.commitments(state)
+        await self._actor.by_itself(CommitSeeds(state.exchange.hand_no, commitments, now))
+
+
+def _lacks_secret(state: TableState) -> bool:
+    is_open = state.exchange is not None and state.exchange.hand_no == state.hand_no + 1
+    return not (is_open or state.is_closing)

@@ -1,0 +1,94 @@
+"""Messages to watchers as bytes: an update is serialised once for everybody who watches.
+
+``PlayResponse`` and ``WatchResponse`` have the same field numbers on purpose, so the same bytes serve both.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+from uuid import UUID
+
+from diwan.api.event.v1.event_pb2 import StoredEvent as StoredMessage
+from diwan.api.table.v1.table_service_pb2 import CommandResult, Heartbeat, PlayResponse, Update, WatchResponse
+from diwan.api.table.v1.view_pb2 import PrivateView as PrivateMessage
+from diwan.chassis.store import StoredEvent
+from diwan.wire.views import varint
+
+
+def _tag(message: type, field: str) -> bytes:
+    number: int = message.DESCRIPTOR.fields_by_name[field].number  # type: ignore[attr-defined]
+    return bytes([number << 3 | 2])
+
+
+_EVENTS: Final = _tag(Update, "events")
+_VIEW: Final = _tag(Update, "view")
+_IS_SNAPSHOT: Final = Update(is_snapshot=True).SerializeToString()
+_UPDATE: Final = _tag(PlayResponse, "update")
+_PRIVATE: Final = _tag(PlayResponse, "private")
+_HEARTBEAT: Final = _tag(PlayResponse, "heartbeat")
+_RESULT: Final = _tag(PlayResponse, "result")
+
+assert all(  # noqa: S101  (the contract holds it, and everything here depends on it)
+    _tag(PlayResponse, field) == _tag(WatchResponse, field) for field in ("update", "private", "heartbeat")
+)
+
+
+def stored_event_bytes(event: StoredEvent) -> bytes:
+    """Return a stored event as its message's bytes."""
+    return stored_event_message(event).SerializeToString()
+
+
+def stored_event_message(event: StoredEvent) -> StoredMessage:
+    """Return a stored event as its message."""
+    return StoredMessage(
+        stream_id=event.stream_id.bytes,
+        version=event.version,
+        event_id=event.event_id.bytes,
+        command_id=event.command_id.bytes,
+        epoch=event.epoch,
+        type_id=event.type_id,
+        schema_version=event.schema_v,
+        recorded_at_ms=event.recorded_at_ms,
+        body=event.body,
+        prev_hash=event.prev_hash,
+        hash=event.hash,
+    )
+
+
+def update_frame(events: Iterable[bytes], view: bytes | None, *, is_snapshot: bool = False) -> bytes:
+    """Return an update of serialised events and a serialised view."""
+    parts: list[bytes] = []
+    for event in events:
+        parts += (_EVENTS, varint(len(event)), event)
+    if view is not None:
+        parts += (_VIEW, varint(len(view)), view)
+    if is_snapshot:
+        parts.append(_IS_SNAPSHOT)
+    return _framed(_UPDATE, b"".join(parts))
+
+
+def private_frame(message: PrivateMessage) -> bytes:
+    """Return what goes to the streams of one seat alone."""
+    return _framed(_PRIVATE, message.SerializeToString())
+
+
+def heartbeat_frame(now_ms: int, version: int) -> bytes:
+    """Return a sign of life."""
+    return _framed(_HEARTBEAT, Heartbeat(server_time_ms=now_ms, version=version).SerializeToString())
+
+
+def result_frame(result: CommandResult) -> bytes:
+    """Return the answer to a request of a Play stream."""
+    return _framed(_RESULT, result.SerializeToString())
+
+
+def _framed(tag: bytes, message: bytes) -> bytes:
+    return tag + varint(len(message)) + message
+
+
+def uuid_of(text: str) -> UUID | None:
+    """Return the id of a canonical text, None for any other."""
+    try:
+        parsed = UUID(text)
+    except ValueError:
+        return None
+    return parsed if str(parsed) == text else None

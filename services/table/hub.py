@@ -1,0 +1,132 @@
+"""Who watches a table and what they are told: the newest events in memory, the view, each serialised once."""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from diwan.chassis.store import StoredEvent
+from diwan.core.decider import Rejected
+from diwan.core.redact import private_view, public_view
+from diwan.core.table.state import TableState
+from diwan.wire.views import config_bytes, private_view_message, table_view_bytes
+from services.table.cards import HandCards
+from services.table.frames import heartbeat_frame, private_frame, stored_event_bytes, update_frame
+from services.table.watchers import Watcher
+
+RECENT_EVENTS: Final = 512
+"""Events kept for watchers who come back; whoever missed more gets a snapshot, which is shorter."""
+
+EVENTS_A_FRAME: Final = 64
+
+
+class Hub:
+    """One table's watchers. Called only from the table's own task or between its steps, so nothing interleaves."""
+
+    def __init__(self, cards: HandCards, names: Mapping[str, str], next_hand_id: Callable[[TableState], str]) -> None:
+        self._cards = cards
+        self._names = names
+        self._next_hand_id = next_hand_id
+        self._recent: deque[tuple[int, bytes]] = deque(maxlen=RECENT_EVENTS)
+        self._watchers: set[Watcher] = set()
+        self._config = b""
+        self._state: TableState | None = None
+        self._view: bytes | None = None
+
+    def reset(self, state: TableState, recent: Sequence[StoredEvent]) -> None:
+        """Begin, or begin again after a claim: whoever watches goes on from a snapshot."""
+        self._recent.clear()
+        self._recent.extend((event.version, stored_event_bytes(event)) for event in recent[-RECENT_EVENTS:])
+        self._config = config_bytes(state.config)
+        self._state, self._view = state, None
+        for watcher in self._watchers:
+            for frame in self.snapshot(watcher):
+                watcher.push(frame)
+
+    def publish(self, state: TableState, stored: Sequence[StoredEvent], *, is_deal: bool) -> None:
+        """Tell everybody what has happened, and the seats of a new hand their cards."""
+        self._state, self._view = state, None
+        events = [stored_event_bytes(event) for event in stored]
+        self._recent.extend((event.version, raw) for event, raw in zip(stored, events, strict=True))
+        if not self._watchers:
+            return
+        frame = update_frame(events, self.view_bytes())
+        for watcher in self._watchers:
+            watcher.push(frame)
+            if is_deal and (private := self._private(watcher)) is not None:
+                watcher.push(private)
+
+    def view_bytes(self) -> bytes:
+        """Return the public view, serialised once a state."""
+        if self._view is None:
+            state = self._known
+            shown = public_view(
+                state, self._cards.by_position, names=self._names, next_hand_id=self._next_hand_id(state)
+            )
+            self._view = table_view_bytes(shown, self._config)
+        return self._view
+
+    def attach(self, watcher: Watcher, after_version: int) -> None:
+        """Let a watcher in: what it missed, or a snapshot, then its own cards; raises VERSION_OUT_OF_RANGE."""
+        for frame in self._caught_up(watcher, after_version):
+            watcher.push(frame)
+        if self._known.is_closed:
+            watcher.end()
+        else:
+            self._watchers.add(watcher)
+
+    def detach(self, watcher: Watcher) -> None:
+        """Let a watcher go."""
+        self._watchers.discard(watcher)
+
+    @property
+    def has_watchers(self) -> bool:
+        """Whether anybody follows the table."""
+        return bool(self._watchers)
+
+    def players(self) -> set[str]:
+        """Return the players that have a `Play` stream of their seat open."""
+        return {watcher.player for watcher in self._watchers if watcher.player is not None and watcher.is_seat}
+
+    def heartbeat(self, now_ms: int) -> None:
+        """Tell everybody that the table lives."""
+        frame = heartbeat_frame(now_ms, self._known.version)
+        for watcher in self._watchers:
+            if not watcher.waiting:
+                watcher.push(frame)
+
+    def end(self, why: Rejected | None) -> None:
+        """End all streams."""
+        for watcher in self._watchers:
+            watcher.end(why)
+        self._watchers.clear()
+
+    def snapshot(self, watcher: Watcher) -> list[bytes]:
+        """Return the frames that a watcher goes on from, whatever it knew before."""
+        frames = [update_frame([], self.view_bytes(), is_snapshot=True)]
+        private = self._private(watcher)
+        return frames if private is None else [*frames, private]
+
+    @property
+    def _known(self) -> TableState:
+        assert self._state is not None, "a hub is reset before it is used"  # noqa: S101
+        return self._state
+
+    def _caught_up(self, watcher: Watcher, after_version: int) -> list[bytes]:
+        newest = self._known.version
+        if not 0 <= after_version <= newest:
+            raise Rejected("VERSION_OUT_OF_RANGE", version=newest)
+        oldest = self._recent[0][0] if self._recent else newest + 1
+        if after_version in {0, newest} or after_version + 1 < oldest:
+            return self.snapshot(watcher)
+        missed = [raw for version, raw in self._recent if version > after_version]
+        chunks = [missed[start : start + EVENTS_A_FRAME] for start in range(0, len(missed), EVENTS_A_FRAME)]
+        frames = [update_frame(chunk, None) for chunk in chunks[:-1]]
+        frames.append(update_frame(chunks[-1], self.view_bytes()))
+        private = self._private(watcher)
+        return frames if private is None else [*frames, private]
+
+    def _private(self, watcher: Watcher) -> bytes | None:
+        if watcher.player is None or not self._cards.has_deck:
+            return None
+        shown = private_view(self._known, watcher.player, self._cards.reveal)
+        return None if shown is None else private_frame(private_view_message(shown))

@@ -1,0 +1,151 @@
+"""`OpenHand`: the only door to cards that are in no event (DESIGN 6, S5)."""
+
+from collections.abc import Iterable
+from uuid import UUID, uuid4
+
+from diwan.api.table.v1 import table_service_pb2 as pb
+from diwan.chassis.access import Role
+from diwan.chassis.calls import Call
+from diwan.chassis.keyfile import VaultError
+from diwan.chassis.store import EventStore, StoredEvent
+from diwan.chassis.vault import HandVault
+from diwan.core.decider import Rejected
+from diwan.core.fairness import CommittedDeck, Secret, deal
+from diwan.core.hand.events import HandEnded, HandStarted, HoleCardsDealt, Position
+from diwan.core.hashing import request_hash
+from diwan.core.table.commands import RecordOpening
+from diwan.wire.events import decode
+from diwan.wire.mapping import write_reveals
+from services.table import fields
+from services.table.ids import opening_id_of
+from services.table.tables import HandPlace, Tables
+
+
+class OpenedHand:
+    """A hand as its log tells it, with what is needed to make its deck again."""
+
+    def __init__(self, events: Iterable[StoredEvent]) -> None:
+        self.started: HandStarted | None = None
+        self.holdings: dict[int, tuple[Position, ...]] = {}
+        self.is_ended = False
+        for stored in events:
+            event = decode(stored.type_id, stored.schema_v, stored.body).event
+            if isinstance(event, HandStarted):
+                self.started = event
+            elif isinstance(event, HoleCardsDealt) and self.started is not None:
+                seats = [seat.seat for seat in self.started.seats]
+                self.holdings = dict(zip(seats, event.holdings, strict=True))
+            elif isinstance(event, HandEnded):
+                self.is_ended = True
+
+    def seat_of(self, player: str) -> int | None:
+        """Return where a player sat in the hand."""
+        for seat in () if self.started is None else self.started.seats:
+            if seat.player == player:
+                return seat.seat
+        return None
+
+
+class Openings:
+    """Answers `OpenHand`. Whatever is opened after a hand's end is an event before it is answered."""
+
+    def __init__(self, tables: Tables, store: EventStore, vault: HandVault) -> None:
+        self._tables = tables
+        self._store = store
+        self._vault = vault
+
+    async def open_hand(self, request: pb.OpenHandRequest, call: Call, place: HandPlace) -> pb.OpenHandResponse:
+        """Open a hand; raises HAND_NOT_SETTLED, REASON_REQUIRED, NOT_IN_HAND, NOT_YOUR_SEAT or SECRET_DESTROYED."""
+        hand = OpenedHand(await self._events(place))
+        if hand.started is None:
+            raise Rejected("HAND_NOT_FOUND")
+        if call.caller.role is Role.AUDITOR:
+            return await self._for_auditor(request, call, place, hand, hand.started)
+        player = call.caller.acting_player(request.on_behalf_of)
+        return await self._for_player(request, player, call, place, hand, hand.started)
+
+    async def _events(self, place: HandPlace) -> list[StoredEvent]:
+        limit = place.last_version - place.first_version + 1 if place.last_version else 1_000
+        return await self._store.read(place.table_id, place.first_version - 1, limit)
+
+    async def _for_player(
+        self,
+        request: pb.OpenHandRequest,
+        player: str,
+        call: Call,
+        place: HandPlace,
+        hand: OpenedHand,
+        started: HandStarted,
+    ) -> pb.OpenHandResponse:
+        seat = hand.seat_of(player)
+        if seat is None:
+            raise Rejected("NOT_IN_HAND")
+        if request.HasField("seat") and request.seat != seat:
+            raise Rejected("NOT_YOUR_SEAT")
+        secret = await self._secret(started.hand_id)
+        if hand.is_ended:
+            # The seat's own stream tells these cards while the hand runs; later looks are recorded, once a hand.
+            lens = f"seat:{seat}"
+            command_id = opening_id_of(place.table_id, started.hand_id, player)
+            await self._record(request, player, str(call.caller.role), lens, command_id, place.table_id)
+        return _response(_deck(started, secret), {seat: hand.holdings.get(seat, ())})
+
+    async def _for_auditor(
+        self, request: pb.OpenHandRequest, call: Call, place: HandPlace, hand: OpenedHand, started: HandStarted
+    ) -> pb.OpenHandResponse:
+        reason = fields.short_text(request.reason, "reason", fields.REASON_CHARACTERS_MAX)
+        if not reason:
+            raise Rejected("REASON_REQUIRED")
+        if not hand.is_ended:
+            raise Rejected("HAND_NOT_SETTLED")
+        if request.HasField("seat") and request.seat not in hand.holdings:
+            raise Rejected("SEAT_NOT_FOUND", seat=request.seat)
+        secret = await self._secret(started.hand_id)
+        lens = f"seat:{request.seat}" if request.HasField("seat") else "auditor"
+        # An auditor's every look is an event of its own.
+        await self._record(request, call.caller.subject, "auditor", lens, uuid4(), place.table_id)
+        if request.HasField("seat"):
+            return _response(_deck(started, secret), {request.seat: hand.holdings[request.seat]})
+        response = _response(_deck(started, secret), hand.holdings)
+        response.secret = bytes(secret)
+        return response
+
+    async def _record(
+        self, request: pb.OpenHandRequest, opened_by: str, role: str, lens: str, command_id: UUID, table_id: UUID
+    ) -> None:
+        actor = await self._tables.get(table_id)
+        await actor.ask(
+            lambda _: RecordOpening(
+                request.hand_id,
+                opened_by,
+                role,
+                lens,
+                fields.short_text(request.reason, "reason", fields.REASON_CHARACTERS_MAX),
+                fields.short_text(request.case_id, "case_id", fields.CASE_CHARACTERS_MAX),
+                actor.clock.now_ms(),
+            ),
+            command_id=command_id,
+            caller=opened_by,
+            # Later looks of the same kind are the first one again, whatever reason they give.
+            request_hash=request_hash("OpenHand", f"{request.hand_id}/{opened_by}/{lens}".encode()),
+        )
+
+    async def _secret(self, hand_id: str) -> Secret:
+        try:
+            return await self._vault.get(hand_id)
+        except VaultError as error:
+            if error.reason == "DAY_DESTROYED":
+                raise Rejected("SECRET_DESTROYED", hand_id=hand_id) from None
+            raise
+
+
+def _deck(started: HandStarted, secret: Secret) -> CommittedDeck:
+    return deal(started.hand_id, secret, {each.seat: each.seed for each in started.seeds})
+
+
+def _response(deck: CommittedDeck, holdings: dict[int, tuple[Position, ...]]) -> pb.OpenHandResponse:
+    response = pb.OpenHandResponse()
+    for seat, positions in sorted(holdings.items()):
+        opened = response.seats.add(seat=seat)
+        write_reveals(opened.reveals, deck.reveals(positions))
+    return response

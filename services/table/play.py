@@ -1,0 +1,163 @@
+"""Streams: a seat's `Play`, and `Watch` for everybody."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Final
+
+from diwan.api.table.v1 import table_service_pb2 as pb
+from diwan.chassis.access import Role
+from diwan.chassis.calls import Call
+from diwan.chassis.errors import refusal_of
+from diwan.core.decider import Rejected
+from diwan.core.table.state import SeatState
+from services.table import fields
+from services.table.acting import acting, action_hash
+from services.table.actor import Actor
+from services.table.asking import Answer, Ask
+from services.table.frames import result_frame
+from services.table.ids import command_id_of, hand_id_of
+from services.table.tables import Tables
+from services.table.watchers import Watcher
+
+UNANSWERED_MAX: Final = 16
+"""Decisions of one stream under way; the next one is read when one of them is answered."""
+
+
+class TableStreams:
+    """The streams of ``TableService``; each is one generator, since every frame passes through it."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def Watch(self, request: pb.WatchRequest, call: Call) -> AsyncGenerator[bytes, None]:
+        """Follow a table; a seat's holder also gets the seat's own cards."""
+        holds = call.caller.role in {Role.PLAYER, Role.BOT} or bool(request.on_behalf_of)
+        player = call.caller.acting_player(request.on_behalf_of) if holds else None
+        actor = await self._tables.get(fields.an_id(request.table_id, "table_id"))
+        watcher = Watcher(actor.hub.snapshot, player, is_seat=False)
+        actor.hub.attach(watcher, request.after_version)
+        try:
+            async for frame in watcher.frames():
+                yield frame
+        finally:
+            actor.hub.detach(watcher)
+
+    async def Play(self, requests: AsyncIterator[pb.PlayRequest], call: Call) -> AsyncGenerator[bytes, None]:
+        """Hold a seat: updates and answers down, decisions and seeds up."""
+        attach = await anext(requests, None)
+        if attach is None or attach.WhichOneof("message") != "attach":
+            raise Rejected("STREAM_OUT_OF_ORDER")
+        player = call.caller.acting_player(attach.attach.on_behalf_of)
+        actor = await self._tables.get(fields.an_id(attach.attach.table_id, "table_id"))
+        watcher = Watcher(actor.hub.snapshot, player)
+        actor.hub.attach(watcher, attach.attach.after_version)
+        actor.wake()
+        reader = _Reader(actor, watcher, player, call.caller.subject)
+        reading = asyncio.create_task(reader.read(requests), name=f"play-{player}")
+        try:
+            async for frame in watcher.frames():
+                yield frame
+        finally:
+            actor.hub.detach(watcher)
+            reading.cancel()
+
+
+class _Reader:
+    """Takes what one seat says. Nothing waits here for the table: answers come as frames of the stream."""
+
+    def __init__(self, actor: Actor, watcher: Watcher, player: str, subject: str) -> None:
+        self._actor = actor
+        self._watcher = watcher
+        self._player = player
+        self._subject = subject
+        self._unanswered = 0
+        self._has_room: asyncio.Future[None] | None = None
+
+    async def read(self, requests: AsyncIterator[pb.PlayRequest]) -> None:
+        """Take messages until the caller has said everything, then end the stream when all is answered."""
+        try:
+            async for request in requests:
+                self._take(request)
+                while self._unanswered >= UNANSWERED_MAX:
+                    await self._answered_one()
+            while self._unanswered:
+                await self._answered_one()
+            self._watcher.end()
+        except Rejected as refusal:
+            self._watcher.end(refusal)
+
+    async def _answered_one(self) -> None:
+        self._has_room = asyncio.get_running_loop().create_future()
+        await self._has_room
+
+    def _take(self, request: pb.PlayRequest) -> None:
+        kind = request.WhichOneof("message")
+        if kind is None:
+            raise Rejected("REQUEST_MALFORMED")
+        if kind == "attach":
+            raise Rejected("STREAM_OUT_OF_ORDER")
+        try:
+            if kind == "action":
+                self._act(request)
+            elif kind == "commit_seed":
+                self._commit_seed(request.commit_seed)
+            elif kind == "open_seed":
+                self._open_seed(request.open_seed)
+        except Rejected as refusal:
+            self._tell(request.request_id, refusal)
+
+    def _act(self, request: pb.PlayRequest) -> None:
+        request_id = fields.request_id(request.request_id)
+
+        def answer(outcome: Answer | Rejected) -> None:
+            self._unanswered -= 1
+            if self._has_room is not None and not self._has_room.done():
+                self._has_room.set_result(None)
+            self._tell(request_id, outcome)
+
+        ask = Ask(
+            acting(request.action, self._player, self._actor.clock.now_ms()),
+            answer,
+            command_id=command_id_of(self._subject, request_id),
+            caller=self._subject,
+            request_hash=action_hash(self._actor.table_id, self._player, request.action),
+            refusals_of=self._player,
+        )
+        self._unanswered += 1
+        try:
+            self._actor.post(ask)
+        except Rejected:
+            self._unanswered -= 1
+            raise
+
+    def _commit_seed(self, message: pb.CommitSeed) -> None:
+        actor = self._actor
+        actor.seeds.commit(actor.state, self._seat(), message.hand_no, message.commitment)
+        actor.wake()
+
+    def _open_seed(self, message: pb.OpenSeed) -> None:
+        actor = self._actor
+        hand_id = hand_id_of(actor.table_id, actor.state.hand_no + 1)
+        actor.seeds.open(actor.state, self._seat(), message.hand_no, message.seed, hand_id)
+        actor.wake()
+
+    def _seat(self) -> SeatState:
+        seat = self._actor.state.seat_of(self._player)
+        if seat is None:
+            raise Rejected("NOT_SEATED")
+        return seat
+
+    def _tell(self, request_id: str, outcome: Answer | Rejected) -> None:
+        self._watcher.tell(result_frame(result_message(request_id, outcome)))
+
+
+def result_message(request_id: str, outcome: Answer | Rejected) -> pb.CommandResult:
+    """Return what became of a request as the contract says it."""
+    if isinstance(outcome, Rejected):
+        return pb.CommandResult(request_id=request_id, refusal=refusal_of(outcome))
+    return pb.CommandResult(
+        request_id=request_id,
+        first_version=outcome.first_version,
+        last_version=outcome.last_version,
+        is_replayed=outcome.is_replayed,
+    )

@@ -1,0 +1,170 @@
+"""What is read from the table service's own feed: open tables, who sits where, every hand's place and outcome."""
+
+import base64
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from diwan.chassis.database import Connection, Database
+from diwan.chassis.feed import FeedEvent
+from diwan.core.decider import Rejected
+from diwan.core.hand.events import HandEnded, HandStarted, HandVoided, PotAwarded
+from diwan.core.table.events import BuyInRefused, BuyInRequested, SeatReleased, TableClosed, TableCreated
+from diwan.wire.events import decode
+from diwan.wire.hand import RESULT_NUMBER
+
+CONSUMER: Final = "table_projections"
+
+
+class HandLine(msgspec.Struct, frozen=True):
+    """One hand as the index knows it; ``last_version`` 0 while it runs, ``result`` by the contract's numbers."""
+
+    hand_id: UUID
+    table_id: UUID
+    hand_no: int
+    first_version: int
+    last_version: int
+    result: int
+    started_at_ms: int
+    pot: int
+    players: tuple[str, ...]
+
+
+async def apply(connection: Connection, events: Sequence[FeedEvent]) -> None:
+    """Bring the projections on by some events, inside the transaction that moves the cursor."""
+    for fed in events:
+        stored = fed.event
+        event = decode(stored.type_id, stored.schema_v, stored.body).event
+        table_id = stored.stream_id
+        match event:
+            case HandStarted():
+                await connection.execute(
+                    "insert into hand_index (hand_id, table_id, hand_no, first_version, started_at_ms, players)"
+                    " values ($1, $2, $3, $4, $5, $6)",
+                    *(UUID(event.hand_id), table_id, event.hand_no, stored.version, event.started_at_ms),
+                    [seat.player for seat in event.seats],
+                )
+            case PotAwarded():
+                await _add_pot(connection, table_id, event.amount)
+            case HandVoided():
+                await _add_pot(connection, table_id, sum(share.amount for share in event.refunds))
+            case HandEnded():
+                await connection.execute(
+                    "update hand_index set last_version = $2, result = $3 where table_id = $1 and last_version = 0",
+                    *(table_id, stored.version, RESULT_NUMBER[event.result]),
+                )
+            case BuyInRequested():
+                await connection.execute(
+                    "insert into seat_index (table_id, seat, player, sitting) values ($1, $2, $3, $4)",
+                    *(table_id, event.seat, event.player, event.transfer_id),
+                )
+            case BuyInRefused():
+                await _free_unfunded(connection, table_id, event.seat, event.transfer_id)
+            case SeatReleased():
+                await _free(connection, table_id, event.seat)
+            case TableCreated():
+                await connection.execute(
+                    "insert into table_index (table_id, name, created_at_ms) values ($1, $2, $3)",
+                    *(table_id, event.config.name, event.created_at_ms),
+                )
+            case TableClosed():
+                await connection.execute("update table_index set is_closed = true where table_id = $1", table_id)
+            case _:
+                pass
+
+
+async def _add_pot(connection: Connection, table_id: UUID, amount: int) -> None:
+    await connection.execute(
+        "update hand_index set pot = pot + $2 where table_id = $1 and last_version = 0", table_id, amount
+    )
+
+
+async def _free(connection: Connection, table_id: UUID, seat: int) -> None:
+    await connection.execute("delete from seat_index where table_id = $1 and seat = $2", table_id, seat)
+
+
+async def _free_unfunded(connection: Connection, table_id: UUID, seat: int, transfer_id: str) -> None:
+    """A refused buy-in frees the seat, a refused top-up does not: only the first is the sitting's own transfer."""
+    await connection.execute(
+        "delete from seat_index where table_id = $1 and seat = $2 and sitting = $3", table_id, seat, transfer_id
+    )
+
+
+def page_token(*parts: object) -> str:
+    """Return an opaque, URL-safe token for where a page ended."""
+    return base64.urlsafe_b64encode("/".join(map(str, parts)).encode()).decode().rstrip("=")
+
+
+def after_token(token: str) -> tuple[int, UUID] | None:
+    """Return the (time, id) that a token stands for, None for no token; raises PAGE_TOKEN_INVALID."""
+    if not token:
+        return None
+    try:
+        raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()
+        time_ms, _, last_id = raw.partition("/")
+        parsed = int(time_ms), UUID(last_id)
+    except (ValueError, UnicodeDecodeError):
+        raise Rejected("PAGE_TOKEN_INVALID") from None
+    if not 0 <= parsed[0] < 2**62:
+        raise Rejected("PAGE_TOKEN_INVALID")
+    return parsed
+
+
+_HAND: Final = "select hand_id, table_id, hand_no, first_version, last_version, result, started_at_ms, pot, players from hand_index"
+
+
+class Projections:
+    """Questions to the projections."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def closed_tables(self) -> set[UUID]:
+        """Return the tables whose story is over."""
+        rows = await self._database.run(lambda c: c.fetch("select table_id from table_index where is_closed"))
+        return {row["table_id"] for row in rows}
+
+    async def open_tables(self, after: tuple[int, UUID] | None, limit: int) -> list[tuple[UUID, int]]:
+        """Return open tables, newest first, as (id, created at)."""
+        before_ms, before_id = after or (2**62, UUID(int=2**128 - 1))
+        rows = await self._database.run(
+            lambda c: c.fetch(
+                "select table_id, created_at_ms from table_index where not is_closed"
+                " and (created_at_ms, table_id) < ($1, $2) order by created_at_ms desc, table_id desc limit $3",
+                *(before_ms, before_id, limit),
+            )
+        )
+        return [(row["table_id"], row["created_at_ms"]) for row in rows]
+
+    async def tables_of(self, player: str) -> set[UUID]:
+        """Return the tables at which a player sits, as far as the index has come."""
+        rows = await self._database.run(
+            lambda c: c.fetch("select distinct table_id from seat_index where player = $1", player)
+        )
+        return {row["table_id"] for row in rows}
+
+    async def hand(self, hand_id: UUID) -> HandLine | None:
+        """Return a hand's line."""
+        row = await self._database.run(lambda c: c.fetchrow(_HAND + " where hand_id = $1", hand_id))
+        return None if row is None else _line(row)
+
+    async def hands(
+        self, *, table_id: UUID | None, player: str, after: tuple[int, UUID] | None, limit: int
+    ) -> list[HandLine]:
+        """Return hands, newest first; of a table and of a player where these are given."""
+        before_ms, before_id = after or (2**62, UUID(int=2**128 - 1))
+        rows = await self._database.run(
+            lambda c: c.fetch(
+                _HAND + " where (started_at_ms, hand_id) < ($1, $2) and ($3::uuid is null or table_id = $3)"
+                " and ($4 = '' or players @> array[$4]) order by started_at_ms desc, hand_id desc limit $5",
+                *(before_ms, before_id, table_id, player, limit),
+            )
+        )
+        return [_line(row) for row in rows]
+
+
+def _line(row: asyncpg.Record) -> HandLine:
+    return HandLine(**{**row, "players": tuple(row["players"])})

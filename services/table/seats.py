@@ -1,0 +1,162 @@
+"""Sitting down, bringing chips, sitting out, leaving, deciding: requests of a seat's holder as asks of its table."""
+
+from uuid import UUID
+
+from diwan.api.table.v1 import table_service_pb2 as pb
+from diwan.chassis.access import Role
+from diwan.chassis.calls import Call
+from diwan.chassis.errors import rejected_of
+from diwan.chassis.store import EventStore
+from diwan.core.decider import Rejected
+from diwan.core.table.commands import CloseTable, RequestSeat, RequestTopUp, SitIn, SitOut, StandUp
+from diwan.core.table.events import BuyInRequested, TableEvent
+from diwan.core.table.state import TableState
+from services.table import fields
+from services.table.acting import acting, action_hash
+from services.table.actor import Actor
+from services.table.asking import Answer, Build, Reply, no_reply
+from services.table.ids import command_id_of, resolution_id_of, transfer_id_of
+from services.table.projections import Projections
+from services.table.saga import BuyIns
+from services.table.tables import Tables
+
+type SeatRequest = (
+    pb.SitDownRequest
+    | pb.TopUpRequest
+    | pb.SetSittingOutRequest
+    | pb.StandUpRequest
+    | pb.ActRequest
+    | pb.CloseTableRequest
+)
+
+
+class Seats:
+    """What a player, or a back end for one, asks of a table. All raise `Rejected`."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        store: EventStore,
+        projections: Projections,
+        buy_ins: BuyIns,
+        *,
+        tables_per_player_max: int,
+    ) -> None:
+        self._tables = tables
+        self._store = store
+        self._projections = projections
+        self._buy_ins = buy_ins
+        self._tables_max = tables_per_player_max
+
+    async def sit_down(self, request: pb.SitDownRequest, call: Call) -> tuple[Answer, int]:
+        """Reserve a seat and wait for the wallet's answer; returns the seat too."""
+        player, actor = await self._asked(request, call)
+        fields.amount(request.amount)
+        elsewhere = await self._projections.tables_of(player)
+        transfer = transfer_id_of(actor.table_id, command_id_of(call.caller.subject, request.request_id))
+
+        def build(state: TableState) -> RequestSeat:
+            if state.seat_of(player) is None and len(self._other_tables(player, actor, elsewhere)) >= self._tables_max:
+                raise Rejected("TOO_MANY_TABLES", max=self._tables_max)
+            return RequestSeat(
+                player,
+                call.caller.role is Role.BOT,
+                request.seat if request.HasField("seat") else None,
+                request.amount,
+                str(transfer),
+                request.post_at_once,
+                actor.clock.now_ms(),
+            )
+
+        answer = await self._ask(actor, request, call, build, reply=_seat_reply)
+        await self._wait_for_wallet(actor, str(transfer))
+        return answer, pb.SitDownResponse.FromString(answer.reply).seat
+
+    def _other_tables(self, player: str, actor: Actor, elsewhere: set[UUID]) -> set[UUID]:
+        """Return where else a player sits: in this process for certain, elsewhere as far as the index has come."""
+        here = {each.table_id for each in self._tables.live()}
+        return (self._tables.tables_of(player) | {each for each in elsewhere if each not in here}) - {actor.table_id}
+
+    async def top_up(self, request: pb.TopUpRequest, call: Call) -> Answer:
+        """Ask for more chips and wait for the wallet's answer."""
+        player, actor = await self._asked(request, call)
+        fields.amount(request.amount)
+        transfer = transfer_id_of(actor.table_id, command_id_of(call.caller.subject, request.request_id))
+
+        def build(_state: TableState) -> RequestTopUp:
+            return RequestTopUp(player, request.amount, str(transfer), actor.clock.now_ms())
+
+        answer = await self._ask(actor, request, call, build)
+        await self._wait_for_wallet(actor, str(transfer))
+        return answer
+
+    async def _wait_for_wallet(self, actor: Actor, transfer_id: str) -> None:
+        """Return when the chips have come; raises the wallet's refusal, or WALLET_UNAVAILABLE while it is not known."""
+        await self._buy_ins.settled(transfer_id)
+        recorded = await self._store.outcome(actor.table_id, resolution_id_of(actor.table_id, transfer_id))
+        if recorded is None:
+            raise Rejected("WALLET_UNAVAILABLE")
+        if recorded.reply:
+            raise rejected_of(pb.Refusal.FromString(recorded.reply))
+
+    async def set_sitting_out(self, request: pb.SetSittingOutRequest, call: Call) -> Answer:
+        """Sit out, or come back."""
+        player, actor = await self._asked(request, call)
+
+        def build(_state: TableState) -> SitOut | SitIn:
+            now = actor.clock.now_ms()
+            if request.is_sitting_out:
+                return SitOut(player, "player", now)
+            return SitIn(player, request.post_at_once, now)
+
+        return await self._ask(actor, request, call, build)
+
+    async def stand_up(self, request: pb.StandUpRequest, call: Call) -> Answer:
+        """Leave."""
+        player, actor = await self._asked(request, call)
+        return await self._ask(actor, request, call, lambda _: StandUp(player, "player", actor.clock.now_ms()))
+
+    async def act(self, request: pb.ActRequest, call: Call) -> Answer:
+        """Decide; the same request id by stream is the same request."""
+        player, actor = await self._asked(request, call)
+        if not request.HasField("action"):
+            raise Rejected("FIELD_REQUIRED", field="action")
+        return await actor.ask(
+            acting(request.action, player, actor.clock.now_ms()),
+            command_id=command_id_of(call.caller.subject, request.request_id),
+            caller=call.caller.subject,
+            request_hash=action_hash(actor.table_id, player, request.action),
+            refusals_of=player,
+        )
+
+    async def close_table(self, request: pb.CloseTableRequest, call: Call) -> Answer:
+        """End a table after the running hand."""
+        fields.request_id(request.request_id)
+        actor = await self._tables.get(fields.an_id(request.table_id, "table_id"))
+        return await self._ask(actor, request, call, lambda _: CloseTable(call.caller.subject, actor.clock.now_ms()))
+
+    async def _asked(
+        self,
+        request: pb.SitDownRequest | pb.TopUpRequest | pb.SetSittingOutRequest | pb.StandUpRequest | pb.ActRequest,
+        call: Call,
+    ) -> tuple[str, Actor]:
+        player = call.caller.acting_player(request.on_behalf_of)
+        fields.request_id(request.request_id)
+        return player, await self._tables.get(fields.an_id(request.table_id, "table_id"))
+
+    async def _ask(
+        self, actor: Actor, request: SeatRequest, call: Call, build: Build, reply: Reply = no_reply
+    ) -> Answer:
+        return await actor.ask(
+            build,
+            command_id=command_id_of(call.caller.subject, request.request_id),
+            caller=call.caller.subject,
+            request_hash=call.request_hash(request),
+            reply=reply,
+        )
+
+
+def _seat_reply(events: tuple[TableEvent, ...]) -> bytes:
+    """Record which seat it was: a later asker is told the same."""
+    assert isinstance(events[0], BuyInRequested), "sitting down begins with the request"  # noqa: S101
+    return pb.SitDownResponse(seat=events[0].seat).SerializeToString()

@@ -1,0 +1,361 @@
+"""The tables of this process: claimed, loaded, renewed, handed over (RELIABILITY 3.3)."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Final
+from uuid import UUID
+
+import msgspec
+import structlog
+
+from diwan.chassis.keyfile import VaultError
+from diwan.chassis.store import Claim, EventStore, StoredEvent
+from diwan.chassis.vault import HandVault
+from diwan.core.cards import Card
+from diwan.core.decider import Rejected
+from diwan.core.hand.events import HandEnded, HandStarted
+from diwan.core.table.events import BuyInRefused, BuyInRequested, SeatReleased, TableEvent, TopUpRequested
+from diwan.core.table.evolve import evolve
+from diwan.core.table.state import TableState
+from diwan.wire.events import WireError, decode
+from services.table.actor import Actor, Loaded
+from services.table.cards import DeckLost, HandCards
+from services.table.clock import TableClock
+from services.table.hub import RECENT_EVENTS
+from services.table.ids import TABLE_KIND
+from services.table.names import Names
+from services.table.projections import Projections
+from services.table.saga import BuyIns
+from services.table.stream import TableStream, takeover
+
+RENEW_SECONDS: Final = 1.5
+LOOK_SECONDS: Final = 3.0
+"""How often tables without a living owner are looked for."""
+
+HEARTBEAT_SECONDS: Final = 5.0
+QUARANTINE_SECONDS: Final = 300.0
+"""A table whose log cannot be read is left alone for so long; the others go on."""
+
+CLAIMS_AT_ONCE: Final = 8
+RECENT_HANDS: Final = 4096
+
+_log = structlog.get_logger(__name__)
+
+
+class BrokenStream(Exception):  # noqa: N818
+    """A stream's events do not reach to where its row says."""
+
+
+class HandPlace(msgspec.Struct, frozen=True):
+    """Where a hand lies: its table and versions; ``last_version`` is 0 while it runs."""
+
+    table_id: UUID
+    first_version: int
+    last_version: int = 0
+
+
+class Tables:
+    """Every live table of this process, by id; the listener of them all."""
+
+    def __init__(
+        self, store: EventStore, vault: HandVault, projections: Projections, buy_ins: BuyIns, names: Names, owner: str
+    ) -> None:
+        self._store = store
+        self._vault = vault
+        self._projections = projections
+        self._buy_ins = buy_ins
+        self._names = names
+        self._owner = owner
+        self._actors: dict[UUID, Actor] = {}
+        self._opening: dict[UUID, asyncio.Task[Actor | None]] = {}
+        self._hands: OrderedDict[str, HandPlace] = OrderedDict()
+        self._seated: dict[str, set[UUID]] = {}
+        self._quarantined: dict[UUID, float] = {}
+        self._is_draining = False
+
+    # ---- finding ----------------------------------------------------------------------------------------------------
+
+    def live(self) -> list[Actor]:
+        """Return all tables that live here."""
+        return list(self._actors.values())
+
+    async def get(self, table_id: UUID) -> Actor:
+        """Return a table, taken over if nobody owns it.
+
+        Raises TABLE_NOT_FOUND, TABLE_MOVED, TABLE_QUARANTINED or SERVICE_DRAINING.
+        """
+        actor = self._actors.get(table_id)
+        if actor is not None:
+            return actor
+        opened = await self.open(table_id)
+        if opened is not None:
+            return opened
+        if await self._store.head(table_id) is None:
+            raise Rejected("TABLE_NOT_FOUND")
+        raise Rejected("TABLE_MOVED")
+
+    def hand(self, hand_id: str) -> HandPlace | None:
+        """Return where a recent hand lies, which the index may not know yet."""
+        return self._hands.get(hand_id)
+
+    def tables_of(self, player: str) -> set[UUID]:
+        """Return the tables of this process at which a player has a seat."""
+        return self._seated.get(player, set())
+
+    # ---- owning -----------------------------------------------------------------------------------------------------
+
+    async def open(self, table_id: UUID) -> Actor | None:
+        """Claim and load a table; None where another owner lives, or there is no such table."""
+        if self._is_draining:
+            raise Rejected("SERVICE_DRAINING")
+        if table_id in self._actors:
+            return self._actors[table_id]
+        if self._quarantined.get(table_id, 0) > asyncio.get_running_loop().time():
+            raise Rejected("TABLE_QUARANTINED", table_id=table_id)
+        task = self._opening.get(table_id)
+        if task is None:
+            task = asyncio.create_task(self._open(table_id), name=f"open-{table_id}")
+            self._opening[table_id] = task
+            task.add_done_callback(lambda _: self._opening.pop(table_id, None))
+        return await asyncio.shield(task)
+
+    async def _open(self, table_id: UUID) -> Actor | None:
+        cards = HandCards(table_id, self._vault)
+        loaded = await self._claimed(table_id, cards)
+        if loaded is None:
+            return None
+        actor = Actor(loaded, self._store, cards, self._names, self, self._reclaim)
+        self._actors[table_id] = actor
+        self._enlist(actor)
+        actor.start()
+        return actor
+
+    async def _claimed(self, table_id: UUID, cards: HandCards) -> Loaded | None:
+        claim = await self._store.claim(
+            table_id, self._owner, first_event=lambda claimed: takeover(claimed, self._owner)
+        )
+        if claim is None:
+            return None
+        try:
+            return await self._load(claim, cards)
+        except (WireError, VaultError, BrokenStream) as error:
+            # Every attempt leaves an event of its own, so they must be rare.
+            self._quarantined[table_id] = asyncio.get_running_loop().time() + QUARANTINE_SECONDS
+            _log.exception("table_quarantined", table=str(table_id))
+            raise Rejected("TABLE_QUARANTINED", table_id=table_id) from error
+
+    async def _load(self, claim: Claim, cards: HandCards) -> Loaded:
+        """Fold the stream and bring the deck of its running hand back."""
+        fold = _Fold()
+        while fold.version < claim.version:
+            page = await self._store.read(claim.stream_id, fold.version)
+            if not page:
+                break
+            fold.take(page)
+            await asyncio.sleep(0)
+        if fold.state is None or fold.version != claim.version:
+            raise BrokenStream(f"stream {claim.stream_id} ends at {fold.version}, its row says {claim.version}")
+        cards.remember_shown(fold.shown)
+        if fold.started is not None:
+            try:
+                await cards.restore(fold.started)
+            except DeckLost as lost:
+                _log.error("deck_lost", table=str(claim.stream_id), hand=fold.started.hand_id, why=str(lost))
+        for place, hand_id in fold.hands:
+            self._note_hand(hand_id, place)
+        return Loaded(
+            TableStream(self._store, claim),
+            fold.state,
+            fold.recent,
+            TableClock(claim.database_now_ms),
+            fold.silent_since_ms,
+        )
+
+    async def _reclaim(self, actor: Actor) -> Loaded | None:
+        """Take a table over again after its owner's view of it proved wrong; waits for the store if need be."""
+        while not self._is_draining:
+            try:
+                return await self._claimed(actor.table_id, actor.cards)
+            except Rejected:
+                return None
+            except Exception as error:
+                # The store may be away; until it answers nobody can say who owns the table.
+                _log.warning("reclaim_failed", table=str(actor.table_id), error=repr(error))
+                await asyncio.sleep(0.5)
+        return None
+
+    def _enlist(self, actor: Actor) -> None:
+        for seat in actor.state.seats:
+            self._seated.setdefault(seat.player, set()).add(actor.table_id)
+            self._names.want(seat.player)
+            if seat.pending is not None:
+                self._buy_ins.follow(actor, seat)
+
+    def _retire(self, actor: Actor) -> None:
+        if self._actors.get(actor.table_id) is actor:
+            del self._actors[actor.table_id]
+        for tables in self._seated.values():
+            tables.discard(actor.table_id)
+        self._seated = {player: tables for player, tables in self._seated.items() if tables}
+
+    # ---- what happens -----------------------------------------------------------------------------------------------
+
+    def happened(self, actor: Actor, events: tuple[TableEvent, ...], stored: list[StoredEvent]) -> None:
+        """Keep the indexes of memory, and begin what an event asks for."""
+        for event, at in zip(events, stored, strict=True):
+            match event:
+                case HandStarted():
+                    self._note_hand(event.hand_id, HandPlace(actor.table_id, at.version))
+                case HandEnded():
+                    begun = self._hands.get(actor.state.hand_id)
+                    if begun is not None:
+                        ended = HandPlace(actor.table_id, begun.first_version, at.version)
+                        self._hands[actor.state.hand_id] = ended
+                case BuyInRequested():
+                    self._seated.setdefault(event.player, set()).add(actor.table_id)
+                    self._names.want(event.player)
+                    self._follow(actor, event.seat)
+                case TopUpRequested():
+                    self._follow(actor, event.seat)
+                case SeatReleased():
+                    self._unseat(event.player, actor.table_id)
+                case BuyInRefused():
+                    self._unseat_absent(actor)
+                case _:
+                    pass
+
+    def _follow(self, actor: Actor, number: int) -> None:
+        seat = actor.state.seat(number)
+        if seat is not None:
+            self._buy_ins.follow(actor, seat)
+
+    def _unseat(self, player: str, table_id: UUID) -> None:
+        tables = self._seated.get(player)
+        if tables is not None:
+            tables.discard(table_id)
+            if not tables:
+                del self._seated[player]
+
+    def _unseat_absent(self, actor: Actor) -> None:
+        present = {seat.player for seat in actor.state.seats}
+        for player in [each for each, tables in self._seated.items() if actor.table_id in tables]:
+            if player not in present:
+                self._unseat(player, actor.table_id)
+
+    def _note_hand(self, hand_id: str, place: HandPlace) -> None:
+        self._hands[hand_id] = place
+        if len(self._hands) > RECENT_HANDS:
+            self._hands.popitem(last=False)
+
+    # ---- background -------------------------------------------------------------------------------------------------
+
+    async def keep_claims(self) -> None:
+        """Renew leases, stop tables that were taken over, take over those without a living owner."""
+        loop = asyncio.get_running_loop()
+        look_at = 0.0
+        while True:
+            try:
+                await self._renew()
+                if loop.time() >= look_at:
+                    await self._take_over()
+                    look_at = loop.time() + LOOK_SECONDS
+            except Exception as error:
+                # Leases are hints; the compare-and-set keeps order while the database is away.
+                _log.warning("claims_interrupted", error=repr(error))
+            await asyncio.sleep(RENEW_SECONDS)
+
+    async def heartbeats(self) -> None:
+        """Show every watcher a sign of life now and then."""
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            for actor in self.live():
+                actor.hub.heartbeat(actor.clock.now_ms())
+
+    async def _renew(self) -> None:
+        epochs = {table_id: actor.epoch for table_id, actor in self._actors.items()}
+        if not epochs:
+            return
+        kept = await self._store.renew_leases(self._owner, epochs)
+        for table_id in epochs.keys() - kept:
+            actor = self._actors.get(table_id)
+            # It may have been claimed anew by ourselves while we asked.
+            if actor is not None and actor.epoch == epochs[table_id]:
+                _log.warning("table_taken_over", table=str(table_id))
+                await actor.stop(Rejected("TABLE_MOVED"))
+                self._retire(actor)
+        for actor in self.live():
+            if actor.is_gone or (actor.state.is_closed and not actor.hub.has_watchers):
+                await actor.stop()
+                self._retire(actor)
+
+    async def _take_over(self) -> None:
+        limit = asyncio.Semaphore(CLAIMS_AT_ONCE)
+
+        async def one(table_id: UUID) -> None:
+            async with limit:
+                try:
+                    await self.open(table_id)
+                except Exception:
+                    # One table that cannot be loaded must not keep the others closed.
+                    _log.exception("table_not_opened", table=str(table_id))
+
+        await asyncio.gather(*(one(table_id) for table_id in await self._unowned()))
+
+    async def _unowned(self) -> Iterable[UUID]:
+        after, found = UUID(int=0), []
+        closed = await self._projections.closed_tables()
+        while heads := await self._store.heads(TABLE_KIND, after):
+            after = heads[-1].stream_id
+            found += [
+                head.stream_id
+                for head in heads
+                if head.stream_id not in self._actors
+                and head.stream_id not in closed
+                and (not head.is_leased or head.owner == self._owner)
+            ]
+        return found
+
+    async def hand_over(self) -> None:
+        """Stop all tables between two steps and let others claim them at once."""
+        self._is_draining = True
+        for actor in self.live():
+            await actor.stop()
+            try:
+                await self._store.release_lease(actor.table_id, self._owner, actor.epoch)
+            except Exception as error:
+                # The lease runs out by itself.
+                _log.warning("lease_not_released", table=str(actor.table_id), error=repr(error))
+            self._retire(actor)
+        await self._buy_ins.close()
+
+
+class _Fold:
+    """Folds a stream as it is read, and keeps what a table goes on from."""
+
+    def __init__(self) -> None:
+        self.state: TableState | None = None
+        self.version = 0
+        self.recent: list[StoredEvent] = []
+        self.shown: dict[int, Card] = {}
+        self.started: HandStarted | None = None
+        self.hands: list[tuple[HandPlace, str]] = []
+        self.silent_since_ms = 0
+        self._last_ms = 0
+
+    def take(self, page: list[StoredEvent]) -> None:
+        for stored in page:
+            decoded = decode(stored.type_id, stored.schema_v, stored.body)
+            event: TableEvent = decoded.event  # type: ignore[assignment]  # a table's stream holds nothing else
+            if isinstance(event, HandStarted):
+                self.started, self.shown = event, {}
+                self.hands.append((HandPlace(stored.stream_id, stored.version), event.hand_id))
+            elif isinstance(event, HandEnded) and self.hands:
+                place, hand_id = self.hands[-1]
+                self.hands[-1] = (HandPlace(place.table_id, place.first_version, stored.version), hand_id)
+            for reveal in decoded.reveals:
+                self.shown[reveal.position] = reveal.card
+            self.state = evolve(self.state, event)
+            self.version = stored.version
+            self.silent_since_ms, self._last_ms = self._last_ms, stored.recorded_at_ms
+        self.recent = [*self.recent, *page][-RECENT_EVENTS:]

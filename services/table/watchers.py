@@ -1,0 +1,94 @@
+"""Streams that follow a table. A reader that is slow or dead costs a bounded queue and is dropped to a snapshot."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from typing import Final
+
+from diwan.core.decider import Rejected
+
+FRAMES_MAX: Final = 128
+"""Updates that may wait for a reader; some seconds of a fast table."""
+
+ANSWERS_MAX: Final = 256
+"""Answers that may wait for a reader who asks and does not read; beyond that the stream ends."""
+
+
+class Watcher:
+    """One stream's queue.
+
+    ``player`` is whose own cards it may carry; the seat is looked up live. ``is_seat`` says that seeds can come back.
+    """
+
+    __slots__ = ("_answers", "_end", "_frames", "_is_behind", "_is_ended", "_snapshot", "_waiter", "is_seat", "player")
+
+    def __init__(
+        self, snapshot: Callable[["Watcher"], list[bytes]], player: str | None = None, *, is_seat: bool = True
+    ) -> None:
+        self.player = player
+        self.is_seat = is_seat
+        self._snapshot = snapshot
+        self._frames: deque[tuple[bytes, bool]] = deque()
+        self._answers = 0
+        self._is_behind = False
+        self._is_ended = False
+        self._end: Rejected | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    def push(self, frame: bytes) -> None:
+        """Queue an update; when too many wait, they all give way to a snapshot."""
+        if self._is_behind:
+            return
+        if len(self._frames) - self._answers >= FRAMES_MAX:
+            self._is_behind = True
+            self._frames = deque(entry for entry in self._frames if entry[1])
+        else:
+            self._frames.append((frame, False))
+        self._wake()
+
+    def tell(self, frame: bytes) -> None:
+        """Queue an answer: it is never dropped."""
+        if self._answers >= ANSWERS_MAX:
+            self.end(Rejected("READER_TOO_SLOW"))
+            return
+        self._answers += 1
+        self._frames.append((frame, True))
+        self._wake()
+
+    def end(self, why: Rejected | None = None) -> None:
+        """End the stream after what is queued; with a refusal, at once."""
+        if not self._is_ended:
+            self._is_ended = True
+            self._end = why
+            self._wake()
+
+    @property
+    def waiting(self) -> int:
+        """Frames that wait for the reader."""
+        return len(self._frames)
+
+    async def frames(self) -> AsyncGenerator[bytes, None]:
+        """Yield what is queued, until the stream is ended; raises the refusal it is ended with."""
+        while True:
+            while self._frames:
+                if self._end is not None:
+                    raise self._end
+                frame, is_answer = self._frames.popleft()
+                if is_answer:
+                    self._answers -= 1
+                yield frame
+            if self._end is not None:
+                raise self._end
+            if self._is_behind:
+                self._is_behind = False
+                for frame in self._snapshot(self):
+                    yield frame
+                continue
+            if self._is_ended:
+                return
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)

@@ -1,0 +1,27 @@
+"""A migrated database for each test module, and the service running on it."""
+
+import asyncio
+
+import pytest
+
+from tests.integration.table.house import a_house, prepare
+
+
+@pytest.fixture(scope="module")
+def database(postgres, request):
+    name = request.module.__name__.rpartition(".")[2]
+    asyncio.run(prepare(postgres, name))
+    yield name
+    postgres.drop_database(name)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where keys are kept: as long as the database, or nobody could unwrap what lies in it."""
+    return tmp_path_factory.mktemp("keys")
+
+
+@pytest.fixture
+async def house(postgres, database, folder):
+    async with a_house(postgres, database, folder) as running:
+        yield running
