@@ -19,7 +19,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
-from diwan.chassis.embedded.nats import NatsUser
+from diwan.chassis.bus_user import NatsUser
 
 FEEDS: Final[Mapping[str, int]] = {"table": 1, "wallet": 2}
 """Services that publish their feed, and its number in the leaves of the register."""

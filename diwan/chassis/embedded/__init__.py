@@ -5,8 +5,9 @@ users, start, readiness, stop) is ours, because the wheels' own Python layers kn
 durability settings.
 """
 
+from diwan.chassis.bus_user import NatsUser
 from diwan.chassis.embedded.files import DirectoryInUseError, DirectoryLock, kept_secret
-from diwan.chassis.embedded.nats import EmbeddedNats, NatsUser
+from diwan.chassis.embedded.nats import EmbeddedNats
 from diwan.chassis.embedded.postgres import EmbeddedPostgres
 from diwan.chassis.embedded.process import EmbeddedError, Process
 from diwan.chassis.embedded.supervisor import Child, Supervisor

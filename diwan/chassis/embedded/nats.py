@@ -16,10 +16,10 @@ from types import TracebackType
 from typing import Final, Self
 from urllib.parse import quote
 
-import msgspec
 import nats.errors
 from nats.aio.client import Client
 
+from diwan.chassis.bus_user import NatsUser
 from diwan.chassis.embedded.files import DirectoryLock, free_port, kept_secret, write_private
 from diwan.chassis.embedded.process import EmbeddedError, Process, await_ready
 
@@ -29,15 +29,6 @@ READY_SECONDS: Final = 60.0  # recovery of a large store takes its time
 START_ATTEMPTS: Final = 5
 FILE_STORE_BYTES_MAX: Final = 4 * 1024**3
 PAYLOAD_BYTES_MAX: Final = 1024**2
-
-
-class NatsUser(msgspec.Struct, frozen=True, kw_only=True):
-    """A user of the bus and the subjects that it may publish to and subscribe to; whatever is not listed is denied."""
-
-    name: str
-    password: str
-    publish: list[str]
-    subscribe: list[str]
 
 
 class EmbeddedNats:
