@@ -4,8 +4,6 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-import asyncpg
-
 from diwan.api.wallet.v1 import wallet_service_pb2 as pb
 from diwan.chassis.access import PLAYER_ID_CHARACTERS_MAX
 from diwan.chassis.calls import Call
@@ -25,7 +23,7 @@ from diwan.core.ledger.accounts import (
 from diwan.core.ledger.books import Account, Transfer
 from diwan.core.ledger.posting import LinkedSet, Result
 from services.wallet.books import Done, Remembered
-from services.wallet.ledger import Ledger, Unavailable
+from services.wallet.ledger import DATABASE_TROUBLE, Ledger, Unavailable, is_own_fault
 from services.wallet.projections import StatementLine, account_in, entries_in, totals_in
 
 REASON_CHARACTERS_MAX: Final = 500
@@ -157,7 +155,9 @@ class WalletServicer:
     async def _read[T](self, work: Callable[[Connection], Awaitable[T]]) -> T:
         try:
             return await self._database.run(work)
-        except (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError, TimeoutError):
+        except DATABASE_TROUBLE as error:
+            if is_own_fault(error):
+                raise
             raise Rejected("SERVICE_UNAVAILABLE") from None
 
 

@@ -37,7 +37,7 @@ _TRANSFERS: Final = Counter(
 _BATCH: Final = Histogram("diwan_wallet_commit_requests", "Requests a commit.", buckets=(1, 2, 5, 10, 20, 50, 100, 200))
 
 # A backend that is killed between two statements can leave asyncpg in a state that it calls a fault of its own.
-_DATABASE_TROUBLE: Final = (
+DATABASE_TROUBLE: Final = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
@@ -49,6 +49,11 @@ _DATABASE_TROUBLE: Final = (
 _OWN_FAULTS: Final = ("22", "23", "42")
 
 _log = structlog.get_logger(__name__)
+
+
+def is_own_fault(error: Exception) -> bool:
+    """Tell a statement that can never work from a database that does not work now."""
+    return isinstance(error, asyncpg.PostgresError) and (error.sqlstate or "")[:2] in _OWN_FAULTS
 
 
 class Unavailable(Exception):  # noqa: N818
@@ -165,7 +170,7 @@ class Ledger:
                 await self._clear_up(self._connection, attempt)
             else:
                 await self._commit(self._connection, attempt)
-        except _DATABASE_TROUBLE as error:
+        except DATABASE_TROUBLE as error:
             self._cut()
             await self._doubt(attempt, error)
         except BaseException:
@@ -231,7 +236,7 @@ class Ledger:
             waiting.resolve(done)
 
     async def _doubt(self, attempt: _Attempt, error: Exception) -> None:
-        if isinstance(error, asyncpg.PostgresError) and (error.sqlstate or "")[:2] in _OWN_FAULTS:
+        if is_own_fault(error):
             self._doubtful = None
             self._isolate(attempt, error)
             return
@@ -246,7 +251,7 @@ class Ledger:
         self._doubtful = attempt if any(not waiting.answer.done() for waiting in attempt.waiting) else None
         await asyncio.sleep(RETRY_SECONDS)
 
-    def _isolate(self, attempt: _Attempt, error: asyncpg.PostgresError) -> None:
+    def _isolate(self, attempt: _Attempt, error: Exception) -> None:
         """Nothing was stored, and the database says that one of the requests is at fault: find it alone."""
         if len(attempt.waiting) == 1:
             attempt.waiting[0].fail(error)
