@@ -12,8 +12,8 @@ from grpc_status import rpc_status
 
 from diwan.api.feed.v1 import feed_service_pb2, feed_service_pb2_grpc
 from diwan.api.table.v1 import table_service_pb2, table_service_pb2_grpc
-from diwan.chassis.access import Role
-from diwan.chassis.calls import Call
+from diwan.chassis.access import Role, rule_of
+from diwan.chassis.calls import MESSAGE_BYTES_MAX, Call
 from diwan.chassis.keys import SigningKey, write_jwks
 from diwan.chassis.reasons import CATALOGUE
 from diwan.chassis.server import Served
@@ -171,3 +171,51 @@ def checked(error):
     assert info.domain == "diwan"
     assert CATALOGUE[info.reason].status is error.code()
     return info
+
+
+def methods_of(*services):
+    """Return the full gRPC name, the kind and the roles' complement of every method of some contracts."""
+    for service in services:
+        for method in service.methods:
+            allowed = rule_of(method).roles
+            outsider = next((role for role in Role if role not in allowed), None)
+            yield f"/{service.full_name}/{method.name}", method, outsider
+
+
+async def bare_call(channel, name, method, payload, **options):
+    """Call any method with bytes and wait for its end, as no client library would let one."""
+    if method.client_streaming:
+        call = channel.stream_stream(name)(**options)
+        if payload is not None:
+            await call.write(payload)
+            await call.done_writing()
+        return [message async for message in call]
+    if method.server_streaming:
+        return [message async for message in channel.unary_stream(name)(payload or b"", **options)]
+    return await channel.unary_unary(name)(payload or b"", **options)
+
+
+async def check_hostile_calls(channel, token, services, *, message_bytes_max=MESSAGE_BYTES_MAX):
+    """Every method refuses what no servicer should ever see, with a reason; returns how many were tried.
+
+    ``token(role)`` gives call metadata. Works against any running service of the house.
+    """
+    tried = 0
+    for name, method, outsider in methods_of(*services):
+        insider = next(iter(rule_of(method).roles))
+        options = {"timeout": 4.0, "metadata": token(insider)}
+        attacks = [
+            ("UNAUTHENTICATED", b"", {**options, "metadata": []}),
+            ("UNAUTHENTICATED", b"", {**options, "metadata": [("authorization", "Bearer e30.e30.e30")]}),
+            ("REQUEST_MALFORMED", b"\xff" * 64, options),
+            ("MESSAGE_TOO_LARGE", b"\xfa\x01\x80\x80\x04" + b"x" * message_bytes_max, options),
+        ]
+        if outsider is not None:
+            attacks.append(("PERMISSION_DENIED", b"", {**options, "metadata": token(outsider)}))
+        if not method.server_streaming:
+            attacks.append(("DEADLINE_REQUIRED", b"", {**options, "timeout": None}))
+        for reason, payload, chosen in attacks:
+            info = await refused(bare_call(channel, name, method, payload, **chosen))
+            assert info.reason == reason, f"{name}: {info.reason} where {reason} was due"
+            tried += 1
+    return tried

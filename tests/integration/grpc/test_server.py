@@ -22,7 +22,7 @@ from diwan.chassis.keys import SigningKey, write_jwks
 from diwan.chassis.server import GrpcServer, MethodMissing, Served
 from diwan.chassis.service import Service, serve
 from diwan.chassis.settings import ServiceSettings
-from tests.integration.grpc.house import FEED, TABLE, Feed, a_house, checked, refused
+from tests.integration.grpc.house import FEED, TABLE, Feed, a_house, check_hostile_calls, checked, refused
 
 READ = "/diwan.api.feed.v1.FeedService/Read"
 PLAY = "/diwan.api.table.v1.TableService/Play"
@@ -156,6 +156,16 @@ async def test_a_message_over_the_limit_is_refused(house):
     assert info.reason == "MESSAGE_TOO_LARGE"
     assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert house.feed.calls == []
+    assert (await house.read(9)).head == 9
+
+
+async def test_every_method_refuses_what_no_servicer_should_see(house):
+    """A1, A4: no token, a forged one, a wrong role, garbage, one byte too many, no deadline."""
+    tried = await check_hostile_calls(house.channel, house.token, [FEED, TABLE])
+
+    assert tried > 80
+    assert house.feed.calls == []
+    assert house.table.open == 0
     assert (await house.read(9)).head == 9
 
 
