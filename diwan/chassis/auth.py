@@ -29,6 +29,8 @@ _FETCH_SECONDS: Final = 3.0
 _UNKNOWN_KEY_SECONDS: Final = 2.0
 """An unknown key id makes us read the set again at most this often: wrong tokens cost no reads."""
 
+_UNKNOWN_KEY: Final = "signed with a key that we do not know"
+
 _SHORT_LIVED: Final = frozenset({Role.PLAYER, Role.BOT})
 
 _log = structlog.get_logger(__name__)
@@ -138,29 +140,40 @@ class Authenticator:
 
     async def authenticate(self, authorization: str | None) -> Caller:
         """Return the caller of an ``authorization`` header; raises `Rejected` with UNAUTHENTICATED."""
-        token = _bearer(authorization)
-        known = self._known.get(token)
-        if known is not None:
-            if known.expires_at_ms > time.time() * 1000:
-                return known
-            del self._known[token]
-            raise _refused("the token has expired")
-        caller = await self._checked(token)
-        self._known[token] = caller
-        if len(self._known) > CACHED_TOKENS_MAX:
-            self._known.popitem(last=False)
+        caller = self.recognised(authorization)
+        if caller is None:
+            await self._tried_refresh()
+            caller = self.recognised(authorization)
+        if caller is None:
+            raise _refused(_UNKNOWN_KEY)
         return caller
 
-    async def _checked(self, token: str) -> Caller:
-        try:
-            key_id = jwt.get_unverified_header(token).get("kid")
-        except jwt.PyJWTError:
-            raise _refused("not a token") from None
-        if key_id not in self._keys and time.monotonic() - self._read_at > _UNKNOWN_KEY_SECONDS:
-            await self._tried_refresh()
-        key = self._keys.get(str(key_id))
-        if key is None:
-            raise _refused("signed with a key that we do not know")
+    def recognised(self, authorization: str | None) -> Caller | None:
+        """Return the caller without waiting, or None where the key set should be read anew first.
+
+        Raises `Rejected` with UNAUTHENTICATED.
+        """
+        token = _bearer(authorization)
+        caller = self._known.get(token)
+        if caller is None:
+            try:
+                key_id = jwt.get_unverified_header(token).get("kid")
+            except jwt.PyJWTError:
+                raise _refused("not a token") from None
+            key = self._keys.get(str(key_id))
+            if key is None:
+                if time.monotonic() - self._read_at > _UNKNOWN_KEY_SECONDS:
+                    return None
+                raise _refused(_UNKNOWN_KEY)
+            caller = self._known[token] = self._checked(token, key)
+            if len(self._known) > CACHED_TOKENS_MAX:
+                self._known.popitem(last=False)
+        elif caller.expires_at_ms <= time.time() * 1000:
+            del self._known[token]
+            raise _refused("the token has expired")
+        return caller
+
+    def _checked(self, token: str, key: Any) -> Caller:
         try:
             claims = jwt.decode(
                 token,

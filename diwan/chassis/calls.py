@@ -10,7 +10,7 @@ import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager
 from typing import Any, Final
 
@@ -172,7 +172,8 @@ class MethodHandler:
         gate: Gate,
         logs_all: bool = True,
     ) -> None:
-        self._name = name
+        self.name = name
+        self.kind = kind
         self._rule = rule
         self._parse: Callable[[bytes], Message] = request_class.FromString
         self._method: Callable[[Any, Call], Any] = method
@@ -188,6 +189,32 @@ class MethodHandler:
         try:
             with self._gate.call():
                 return await self._answered(raw, context, outcome)
+        except BaseException as error:
+            raise await self._failed(error, context, outcome) from None
+        finally:
+            self._ended(context, outcome, began)
+
+    def is_welcome(self, metadata: Iterable[tuple[str, str | bytes]]) -> bool:
+        """Tell from a call's first bytes whether its token may hold.
+
+        grpc calls `unary` and `server_stream` once the request has arrived. A caller without a token who never sends
+        one would hold a place until the connection grows old: such a call is given to `unwelcome` instead.
+        """
+        if self._rule.is_public:
+            return True
+        authorization = next((str(value) for key, value in metadata if key == AUTHORIZATION), None)
+        try:
+            self._authenticator.recognised(authorization)
+        except Rejected:
+            return False
+        return True
+
+    async def unwelcome(self, _requests: object, context: Context) -> None:
+        """Refuse a call before its request has arrived (A3)."""
+        outcome, began = self._begun()
+        try:
+            await self._admitted(context, outcome)
+            permit(self._rule, None)
         except BaseException as error:
             raise await self._failed(error, context, outcome) from None
         finally:
@@ -256,7 +283,7 @@ class MethodHandler:
         if authorization is not None or not self._rule.is_public:
             outcome.caller = await self._authenticator.authenticate(authorization)
         permit(self._rule, outcome.caller)
-        return Call(self._name, outcome.correlation_id, outcome.caller)
+        return Call(self.name, outcome.correlation_id, outcome.caller)
 
     def _read(self, raw: bytes, outcome: Outcome) -> Message:
         if len(raw) > MESSAGE_BYTES_MAX:
@@ -284,7 +311,7 @@ class MethodHandler:
         elif not isinstance(error, Exception):
             outcome.code = grpc.StatusCode.INTERNAL
             return error
-        rejected = outcome.rejected = _refusal(error, self._name)
+        rejected = outcome.rejected = _refusal(error, self.name)
         status = grpc_status_of(rejected)
         outcome.code = status.code
         try:
@@ -299,7 +326,7 @@ class MethodHandler:
             return
         _log.info(
             "call",
-            method=self._name,
+            method=self.name,
             code=outcome.code.name,
             reason=outcome.rejected.reason if outcome.rejected else None,
             ms=round(seconds * 1000, 2),

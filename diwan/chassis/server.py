@@ -1,7 +1,7 @@
 """The gRPC server of every service: its options, its methods behind `calls`, health and reflection."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import grpc
@@ -78,7 +78,7 @@ class GrpcServer:
         self._server = grpc.aio.server(options=SERVER_OPTIONS, maximum_concurrent_rpcs=2 * settings.calls_in_flight_max)
         self._names = [each.descriptor.full_name for each in served]
         rules = sweep(each.descriptor for each in served)
-        self._server.add_generic_rpc_handlers([self._generic_handler(each, rules) for each in served])
+        self._server.add_generic_rpc_handlers([self._methods(each, rules) for each in served])
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         if settings.reflection:
@@ -124,15 +124,13 @@ class GrpcServer:
         authority = settings.tls_client_ca_file.read_bytes()
         return grpc.ssl_server_credentials([pair], root_certificates=authority, require_client_auth=True)
 
-    def _generic_handler(self, served: Served, rules: Mapping[str, Rule]) -> grpc.GenericRpcHandler:
-        service = served.descriptor
-        handlers = {method.name: self._handler(method, served.servicer, rules) for method in service.methods}
-        return grpc.method_handlers_generic_handler(service.full_name, handlers)
+    def _methods(self, served: Served, rules: Mapping[str, Rule]) -> "_Methods":
+        return _Methods(self._handler(method, served.servicer, rules) for method in served.descriptor.methods)
 
-    def _handler(self, method: MethodDescriptor, servicer: object, rules: Mapping[str, Rule]) -> Handler:
+    def _handler(self, method: MethodDescriptor, servicer: object, rules: Mapping[str, Rule]) -> MethodHandler:
         name = f"/{method.containing_service.full_name}/{method.name}"
         kind = _kind_of(method)
-        handler = MethodHandler(
+        return MethodHandler(
             name=name,
             kind=kind,
             rule=rules[name],
@@ -142,12 +140,35 @@ class GrpcServer:
             gate=self.gate,
             logs_all=self._settings.access_log == "all",
         )
-        # No (de)serializer: bytes come in and go out, see `calls`.
-        if kind == "unary":
+
+
+class _Methods(grpc.GenericRpcHandler):
+    """The methods of a service as grpc asks for them, with nothing but the first bytes of a call in hand."""
+
+    def __init__(self, handlers: Iterable[MethodHandler]) -> None:
+        self._methods = {handler.name: (handler, _grpc_handler(handler), _refusing(handler)) for handler in handlers}
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Handler | None:
+        found = self._methods.get(handler_call_details.method)
+        if found is None:
+            return None
+        handler, welcome, unwelcome = found
+        return welcome if handler.is_welcome(handler_call_details.invocation_metadata or ()) else unwelcome
+
+
+def _grpc_handler(handler: MethodHandler) -> Handler:
+    # No (de)serializer: bytes come in and go out, see `calls`.
+    match handler.kind:
+        case "unary":
             return grpc.unary_unary_rpc_method_handler(handler.unary)
-        if kind == "server_stream":
+        case "server_stream":
             return grpc.unary_stream_rpc_method_handler(handler.server_stream)
-        return grpc.stream_stream_rpc_method_handler(handler.bidi_stream)
+        case _:
+            return grpc.stream_stream_rpc_method_handler(handler.bidi_stream)
+
+
+def _refusing(handler: MethodHandler) -> Handler:
+    return grpc.stream_stream_rpc_method_handler(handler.unwelcome)
 
 
 def _kind_of(method: MethodDescriptor) -> str:

@@ -117,6 +117,18 @@ async def test_a_unary_call_without_a_deadline_is_refused(house):
     assert house.feed.calls == []
 
 
+@pytest.mark.parametrize("method", [READ, "/diwan.api.table.v1.TableService/Watch"])
+async def test_who_has_no_token_cannot_hold_a_place_by_sending_nothing(house, method):
+    """A3: refused by its first bytes, though its request never comes."""
+    parked = [
+        house.channel.stream_stream(method)(metadata=metadata)
+        for metadata in ([], house.token(key=SigningKey.generate()))
+    ]
+    async with asyncio.timeout(5):
+        for call in parked:
+            assert (await refused(call.read())).reason == "UNAUTHENTICATED"
+
+
 async def test_a_call_is_ended_at_our_cap_whatever_the_caller_would_wait(house, monkeypatch):
     """A3."""
     monkeypatch.setattr("diwan.chassis.calls.UNARY_SECONDS_MAX", 0.2)
