@@ -9,7 +9,7 @@ import base64
 import contextlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self
 
 import msgspec
@@ -111,42 +111,51 @@ def _may_publish(service: str) -> list[str]:
 class Bus:
     """A connection that comes back by itself for as long as the process lives."""
 
-    def __init__(self, client: Client, generation: Callable[[], int]) -> None:
-        self._client = client
-        self._generation = generation
+    def __init__(self, url: str, user: str) -> None:
+        self._url = url
+        self._user = user
+        self._client = Client()
+        self._connections = 0
         self._connecting: asyncio.Task[None] | None = None
 
     @classmethod
     def start(cls, url: str, user: str) -> Self:
         """Begin to connect and go on trying; ``url`` holds the credentials. A service starts without NATS too."""
-        client = Client()
-        connections = 0
-
-        async def connected() -> None:
-            nonlocal connections
-            connections += 1
-
-        async def faulted(error: Exception) -> None:
-            _log.info("bus_fault", user=user, error=repr(error))
-
-        bus = cls(client, lambda: connections)
-        bus._connecting = asyncio.create_task(
-            client.connect(
-                url,
-                name=user,
-                inbox_prefix=f"_INBOX_{user}",
-                allow_reconnect=True,
-                max_reconnect_attempts=-1,
-                reconnect_time_wait=1,
-                connect_timeout=2,
-                ping_interval=5,
-                max_outstanding_pings=2,
-                reconnected_cb=connected,
-                error_cb=faulted,
-            ),
-            name=f"bus-{user}",
-        )
+        bus = cls(url, user)
+        bus._connecting = asyncio.create_task(bus._connect(), name=f"bus-{user}")
         return bus
+
+    async def _connect(self) -> None:
+        """Connect for the first time, however long that takes; nats-py itself brings a lost connection back."""
+        while True:
+            client = Client()
+            try:
+                await client.connect(
+                    self._url,
+                    name=self._user,
+                    inbox_prefix=f"_INBOX_{self._user}",
+                    allow_reconnect=True,
+                    max_reconnect_attempts=-1,
+                    reconnect_time_wait=1,
+                    connect_timeout=2,
+                    ping_interval=5,
+                    max_outstanding_pings=2,
+                    reconnected_cb=self._on_reconnected,
+                    error_cb=self._on_fault,
+                )
+            except Exception as error:
+                # Wrong credentials end nats-py's own attempts; they may be mended on the server's side.
+                await self._on_fault(error)
+                await asyncio.sleep(1.0)
+                continue
+            self._client = client
+            return
+
+    async def _on_reconnected(self) -> None:
+        self._connections += 1
+
+    async def _on_fault(self, error: Exception) -> None:
+        _log.info("bus_fault", user=self._user, error=repr(error))
 
     async def ready(self, seconds: float = API_SECONDS) -> None:
         """Wait for the first connection; raises `BusUnavailable`."""
@@ -154,7 +163,6 @@ class Bus:
             done, _ = await asyncio.wait({self._connecting}, timeout=seconds)
             if not done:
                 raise BusUnavailable("not connected yet")
-            self._connecting.result()
 
     @property
     def is_connected(self) -> bool:
@@ -163,7 +171,7 @@ class Bus:
     @property
     def generation(self) -> int:
         """Grows with every reconnection: what was asked over an older connection is not answered any more."""
-        return self._generation()
+        return self._connections
 
     async def close(self) -> None:
         if self._connecting is not None:

@@ -16,6 +16,7 @@ import asyncpg
 import msgspec
 import structlog
 from nats.aio.msg import Msg
+from prometheus_client import Gauge
 
 from diwan.chassis.bus import Bus, BusUnavailable, Pull, sequence_of
 from diwan.chassis.database import Connection, Database
@@ -31,6 +32,7 @@ ATTEMPTS: Final = 3
 RETRY_SECONDS: Final = 0.2
 ERROR_CHARS_MAX: Final = 2_000
 
+_APPLIED: Final = Gauge("diwan_consumer_last_seq", "How far a consumer has applied its feed.", ["consumer"])
 _log = structlog.get_logger(__name__)
 
 type Apply = Callable[[Connection, Sequence[FeedEvent]], Awaitable[None]]
@@ -101,6 +103,7 @@ class Consumer:
             try:
                 await self._load_cursor()
                 while True:
+                    _APPLIED.labels(self.name).set(self.last_seq)
                     await self._turn()
             except CursorMoved:
                 continue

@@ -7,6 +7,7 @@ from typing import Final
 
 import asyncpg
 import structlog
+from prometheus_client import Gauge
 
 from diwan.chassis.bus import Bus, BusError, BusUnavailable
 from diwan.chassis.database import UNIT_SECONDS, Connection, Database, limited
@@ -29,6 +30,7 @@ LOOK_SECONDS: Final = 30.0
 # Any 31 bits will do, as long as all processes of a service choose the same.
 _LOCK_SPACE: Final = 0x44495741
 
+_LAG: Final = Gauge("diwan_outbox_lag_events", "Numbered events that are not on the bus yet.", ["service"])
 _log = structlog.get_logger(__name__)
 
 
@@ -64,6 +66,7 @@ class FeedTask:
         self._active = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._relay: Relay | None = None
+        self._known = 0
         self.fork: str | None = None
 
     def start(self) -> None:
@@ -132,6 +135,7 @@ class FeedTask:
                         self._relay = Relay(
                             bus, Feed(database, self._feed_id), self._service, type_name=self._type_name
                         )
+                    await self._measure(database)
                     await self._relay_once(bus)
                 except Fork as fork:
                     self.fork = str(fork)
@@ -142,6 +146,12 @@ class FeedTask:
         finally:
             if database is not None:
                 await database.close()
+
+    async def _measure(self, database: Database) -> None:
+        assert self._relay is not None, "made before its first turn"  # noqa: S101
+        # While the relay looks, or the bus is away, what it last knew still stands.
+        self._known = self._relay.relayed_seq if self._relay.relayed_seq is not None else self._known
+        _LAG.labels(self._service).set(await Feed(database, self._feed_id).head() - self._known)
 
     async def _relay_once(self, bus: Bus) -> None:
         assert self._relay is not None, "made before its first turn"  # noqa: S101

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import asyncpg
 import structlog
+from prometheus_client import Counter, Histogram
 
 from diwan.chassis.database import Connection, limited
 from diwan.chassis.store import statements
@@ -37,6 +38,10 @@ ANSWER_SECONDS: Final = 10.0
 
 RETRY_SECONDS: Final = 0.1
 
+_COMMIT_APPENDS: Final = Histogram(
+    "diwan_commit_appends", "Appends that shared a commit.", buckets=(1, 2, 4, 8, 16, 32, 64, 128)
+)
+_IN_DOUBT: Final = Counter("diwan_appends_in_doubt", "Appends whose outcome had to be asked about by id.")
 _log = structlog.get_logger(__name__)
 
 # What the server reports as the statement's own fault: it was rolled back, and would fail again.
@@ -188,6 +193,7 @@ class GroupCommit:
                 return
         applied = await limited(connection, _apply(connection, batch), seconds)
         if applied:
+            _COMMIT_APPENDS.observe(len(applied))
             self._on_commit()
         for index in applied:
             batch[index].resolve()
@@ -202,6 +208,7 @@ class GroupCommit:
         if is_own_fault and len(unanswered) == 1:
             unanswered[0].fail(error)
             return
+        _IN_DOUBT.inc(len(unanswered))
         _log.warning("commit_in_doubt", appends=len(unanswered), error=repr(error))
         self._ask_again(unanswered, repr(error))
         if not is_own_fault:

@@ -1,5 +1,6 @@
 """Each service's user on the bus can do its own work and nothing else (S3)."""
 
+import asyncio
 import json
 
 import pytest
@@ -93,3 +94,29 @@ def test_users_name_no_wildcard_over_another_service():
         assert user.subscribe == [f"_INBOX_{user.name}.>"]
         assert not [s for s in user.publish if s.split(".")[0] in {"*", ">"} or s in {"ev.>", "$JS.API.>"}]
         assert json.dumps(user.publish).count("STREAM.MSG.GET") == int(user.name in FEEDS)
+
+
+async def test_a_service_that_starts_before_the_bus_connects_once_it_is_there(own_nats: EmbeddedNats):
+    await asyncio.to_thread(own_nats.stop)
+    bus = Bus.start(own_nats.url("table"), "table")
+    with pytest.raises(BusUnavailable):
+        await bus.ready(0.3)
+    with pytest.raises(BusUnavailable):
+        await bus.request("ev.table.x", b"body")
+
+    await asyncio.to_thread(own_nats.start)
+    await bus.ready(10.0)
+
+    assert bus.is_connected
+    await bus.close()
+
+
+async def test_wrong_credentials_are_no_connection_and_no_end(own_nats: EmbeddedNats, admin: Bus):
+    assert admin.is_connected
+    bus = Bus.start(own_nats.url("table").replace("password-of-table", "wrong"), "table")
+
+    with pytest.raises(BusUnavailable):
+        await bus.ready(2.5)
+
+    assert not bus.is_connected
+    await bus.close()

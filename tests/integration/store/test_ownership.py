@@ -1,6 +1,8 @@
 """Who may write a stream: epochs, leases, zombies (O1, O2, O3, O8)."""
 
 import asyncio
+import signal
+import sys
 import time
 from uuid import UUID, uuid4
 
@@ -171,6 +173,56 @@ async def test_o1_two_processes_fighting_for_a_stream_never_mix_their_epochs(sto
     assert [e.version for e in events] == list(range(1, len(events) + 1))
     epochs = [e.epoch for e in events]
     assert epochs == sorted(epochs)
+
+
+OWNER_PROGRAM = """
+import asyncio, sys
+from uuid import UUID
+from diwan.chassis.store import Conflict, EventStore
+from tests.integration.store.conftest import new_append
+
+async def main(url, stream_id):
+    store = await EventStore.open(url)
+    claim = await store.claim(stream_id, "zombie", lease_seconds=0.2)
+    version, head = claim.version, claim.head_hash
+    while True:
+        try:
+            appended = await store.append(new_append(stream_id, version, head, epoch=claim.epoch))
+        except Conflict as conflict:
+            print(conflict.kind, flush=True)
+            break
+        version, head = appended.last_version, appended.head_hash
+        print(version, flush=True)
+    await store.close()
+
+asyncio.run(main(sys.argv[1], UUID(sys.argv[2])))
+"""
+
+
+async def test_o1_an_owner_that_was_frozen_during_a_takeover_writes_nothing_afterwards(
+    store: EventStore, prepared: Prepared
+):
+    stream_id = await created(store)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", OWNER_PROGRAM, prepared.url("table_rw"), str(stream_id)),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    for _ in range(20):
+        assert (await process.stdout.readline()).strip().isdigit()
+    process.send_signal(signal.SIGSTOP)
+    await asyncio.sleep(0.3)
+
+    owner = await claimed(store, stream_id, "owner")
+    mine = await store.append(next_append(owner))
+    process.send_signal(signal.SIGCONT)
+    output, _ = await process.communicate()
+
+    assert output.split()[-1] == b"fenced"
+    events = await store.read(stream_id)
+    assert events[-1].version == mine.last_version
+    assert [e.epoch for e in events] == sorted(e.epoch for e in events)
+    assert sum(e.epoch == owner.epoch for e in events) == 1
 
 
 async def test_an_append_in_a_transaction_is_fenced_too(store: EventStore):

@@ -5,9 +5,11 @@ import random  # noqa: TID251  (a storm needs chance)
 from uuid import uuid4
 
 import asyncpg
+import pytest
 
 from diwan.chassis.database import Database
-from diwan.chassis.store import Appended, Conflict, EventStore, UnknownOutcome
+from diwan.chassis.store import Appended, Conflict, EventStore, Overloaded, UnknownOutcome
+from diwan.chassis.store import group as group_module
 from diwan.chassis.store.group import GroupCommit
 from tests.integration.store.conftest import Prepared, new_append
 
@@ -108,6 +110,24 @@ async def test_d9_without_a_database_the_answer_is_unknown_within_its_limit():
     assert {type(answer) for answer in answers} == {UnknownOutcome}
     assert asyncio.get_running_loop().time() - started < 3.0
     await group.close()
+
+
+async def test_p12_beyond_the_limit_of_waiting_appends_a_caller_is_refused_at_once(monkeypatch):
+    monkeypatch.setattr(group_module, "PENDING_APPENDS_MAX", 3)
+
+    async def never() -> asyncpg.Connection:
+        raise ConnectionRefusedError("nobody there")
+
+    group = GroupCommit(never, answer_seconds=0.2)
+    waiting = [asyncio.create_task(group.append(new_append(uuid4()))) for _ in range(3)]
+    await asyncio.sleep(0)
+
+    with pytest.raises(Overloaded):
+        await group.append(new_append(uuid4()))
+    await group.close()
+    assert {type(a) for a in await asyncio.gather(*waiting, return_exceptions=True)} == {UnknownOutcome}
+    with pytest.raises(Overloaded):
+        await group.append(new_append(uuid4()))
 
 
 async def test_d9_a_statement_that_hangs_is_cut_and_its_append_resolved_by_id(prepared: Prepared, superuser):
