@@ -1,10 +1,11 @@
 """The exact strength of five to seven cards, one hand a call (HD-20, HD-22, HD-23).
 
-A card's code holds one base-5 digit for its rank and a 3-bit counter for its suit, so that adding codes counts both:
-the sum names the multiset of ranks and shows whether five cards share a suit. The tables behind the sums are made at
-the first call, in about a quarter of a second.
+A card's code holds a key for its rank and a 3-bit counter for its suit. Adding codes adds both: the sum names the multiset
+of ranks and shows whether five cards share a suit. The tables behind the sums (16 MB) are made at the first call, in about
+a third of a second.
 """
 
+from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -31,15 +32,17 @@ STRONGEST: Final = 7462
 
 _SUIT_BITS: Final = 12
 _SUITS: Final = (1 << _SUIT_BITS) - 1
-_RANK_KEYS: Final = tuple(5**rank for rank in range(13))
-CODES: Final = tuple((_RANK_KEYS[card >> 2] << _SUIT_BITS) | (1 << (3 * (card & 3))) for card in DECK)
-"""Additive code of each card, for `strength_of_sum`."""
+# Seven of these numbers, none more than four times, have a sum that no other seven have: the keys of K. Shackleton's
+# SpecialKEval. A test counts the sums.
+_RANK_KEYS: Final = (0, 1, 5, 22, 98, 453, 2031, 8698, 22854, 83661, 262349, 636345, 1479181)
+_CODES: Final = tuple((_RANK_KEYS[card >> 2] << _SUIT_BITS) | (1 << (3 * (card & 3))) for card in DECK)
 
 # Suit with five or more cards, plus one, for each setting of the four counters; 0 where there is none.
 _FLUSH_SUITS: Final = bytes(
     next((suit + 1 for suit in range(4) if counters >> (3 * suit) & 7 >= 5), 0) for counters in range(1 << _SUIT_BITS)
 )
-_BY_RANKS: Final[dict[int, int]] = {}
+_BY_SEVEN_RANKS: Final = array("H")
+_BY_FEWER_RANKS: Final[dict[int, dict[int, int]]] = {}
 _BY_FLUSH_RANKS: Final[dict[int, int]] = {}
 _CATEGORY_ENDS: Final[list[int]] = []
 
@@ -58,29 +61,20 @@ def evaluate(cards: Sequence[Card]) -> int:
 
     Equal strength is a tie. Raises ValueError for another number of cards; a card given twice is the caller's fault.
     """
-    if len(cards) == 7:  # The usual case, without a loop.
+    try:
+        if len(cards) != 7:
+            return _evaluate_fewer(cards)
+        # The usual case, without a loop.
         a, b, c, d, e, f, g = cards
-        total = CODES[a] + CODES[b] + CODES[c] + CODES[d] + CODES[e] + CODES[f] + CODES[g]
-    else:
-        total = sum([CODES[card] for card in cards])
-    try:
+        total = _CODES[a] + _CODES[b] + _CODES[c] + _CODES[d] + _CODES[e] + _CODES[f] + _CODES[g]
         if _FLUSH_SUITS[total & _SUITS]:
             return _flush_strength(total, cards)
-        return _BY_RANKS[total >> _SUIT_BITS]
-    except KeyError:
-        _require_tables(len(cards))
+        return _BY_SEVEN_RANKS[total >> _SUIT_BITS]
+    except LookupError:
+        if _BY_SEVEN_RANKS:
+            raise ValueError(f"{list(cards)} are no five to seven different cards") from None
+    _build_tables()
     return evaluate(cards)
-
-
-def strength_of_sum(total: int, cards: Iterable[Card]) -> int:
-    """Return the strength of cards whose codes add up to ``total``; ``cards`` are looked at only for a flush."""
-    try:
-        if _FLUSH_SUITS[total & _SUITS]:
-            return _flush_strength(total, cards)
-        return _BY_RANKS[total >> _SUIT_BITS]
-    except KeyError:
-        _require_tables(len(tuple(cards)))
-    return strength_of_sum(total, cards)
 
 
 def category_of(strength: int) -> str:
@@ -89,20 +83,19 @@ def category_of(strength: int) -> str:
     return CATEGORIES[bisect_right(_CATEGORY_ENDS, strength - 1)]
 
 
-def _flush_strength(total: int, cards: Iterable[Card]) -> int:
+def _evaluate_fewer(cards: Sequence[Card]) -> int:
+    total = sum([_CODES[card] for card in cards])
+    if _FLUSH_SUITS[total & _SUITS] and len(cards) < 7:
+        return _flush_strength(total, cards)
+    return _BY_FEWER_RANKS[len(cards)][total >> _SUIT_BITS]
+
+
+def _flush_strength(total: int, cards: Sequence[Card]) -> int:
     suit = _FLUSH_SUITS[total & _SUITS] - 1
-    suited = [card >> 2 for card in cards if card & 3 == suit]
     ranks = 0
-    for rank in suited:
+    for rank in [card >> 2 for card in cards if card & 3 == suit]:
         ranks |= 1 << rank
     return _BY_FLUSH_RANKS[ranks]
-
-
-def _require_tables(count: int) -> None:
-    """Build the tables, or raise ValueError where they stand and still do not know the cards."""
-    if _BY_RANKS or not 5 <= count <= 7:
-        raise ValueError(f"{count} cards are no five to seven different cards")
-    _build_tables()
 
 
 @cache
@@ -151,13 +144,19 @@ def _fill_flushes(best_of_five: dict[tuple[int, ...], int]) -> None:
 
 
 def _fill_ranks(best_of_five: dict[int, int]) -> None:
-    values = dict(best_of_five)
-    smaller = best_of_five
-    for size in (6, 7):
-        larger: dict[int, int] = {}
-        for ranks in _multisets(size):
-            key = _key(ranks)
-            larger[key] = max([smaller[key - _RANK_KEYS[rank]] for rank in set(ranks)])
-        values.update(larger)
-        smaller = larger
-    _BY_RANKS.update(values)
+    best_of_six = _add_a_card(6, best_of_five)
+    best_of_seven = _add_a_card(7, best_of_six)
+    table = array("H", bytes(2 * (1 + max(best_of_seven))))
+    for key, strength in best_of_seven.items():
+        table[key] = strength
+    _BY_FEWER_RANKS.update({5: best_of_five, 6: best_of_six})
+    _BY_SEVEN_RANKS[:] = table
+
+
+def _add_a_card(size: int, smaller: dict[int, int]) -> dict[int, int]:
+    """Return the best strength of every multiset of ``size`` ranks from those with a card less."""
+    larger: dict[int, int] = {}
+    for ranks in _multisets(size):
+        key = _key(ranks)
+        larger[key] = max([smaller[key - _RANK_KEYS[rank]] for rank in set(ranks)])
+    return larger

@@ -64,9 +64,7 @@ def play_ours(seeds):
     game = GAMES["holdem"]
     for seed in seeds:
         chance = random.Random(seed)
-        deck = list(range(52))
-        chance.shuffle(deck)
-        cards = dict(enumerate(deck))
+        cards = dict(enumerate(chance.sample(range(52), 2 * SEATS + 5)))
         events, state = advance(None, START, cards)
         log = list(events)
         while not isinstance(state, EndedHand):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from diwan.core.cards import Card
 from diwan.core.decider import Rejected
@@ -13,7 +14,7 @@ from diwan.core.hand.course import begin_betting
 from diwan.core.hand.events import HandEvent, HandStarted, HoleCardsDealt, Position, Posted
 from diwan.core.hand.evolve import open_hand
 from diwan.core.hand.rules import require_known
-from diwan.core.hand.state import Deal, HandState
+from diwan.core.hand.state import HandState, Place
 from diwan.core.limits import DECISION_SECONDS_MAX, PLAYERS_MIN, SEATS_MAX, STACK_MAX
 from diwan.core.reasons import Reason
 
@@ -45,15 +46,16 @@ def deal_hand(command: StartHand, cards: Mapping[Position, Card]) -> tuple[tuple
         if amount:  # HD-9: a short stack posts what it has; one that the ante took whole posts no blind.
             batch.add(Posted(due.seat, due.kind, amount))
     game = GAMES[command.settings.game]
-    batch.add(HoleCardsDealt(hole_positions(batch.state.deal, game.hole_cards)))
+    deal = batch.state.deal
+    batch.add(HoleCardsDealt(hole_positions(len(deal.seats), deal.first, game.hole_cards)))
     return begin_betting(game, batch)
 
 
-def hole_positions(deal: Deal, count: int) -> tuple[tuple[Position, ...], ...]:
+@cache
+def hole_positions(seats: int, first: Place, count: int) -> tuple[tuple[Position, ...], ...]:
     """Return each place's positions: one card at a time from the button's left, round after round."""
-    seats = len(deal.seats)
     return tuple(
-        [tuple([(place - deal.first) % seats + seats * number for number in range(count)]) for place in range(seats)]
+        [tuple([(place - first) % seats + seats * number for number in range(count)]) for place in range(seats)]
     )
 
 
