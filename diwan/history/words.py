@@ -66,8 +66,9 @@ def card_texts(positions: Iterable[int], cards: Cards) -> str:
 
 
 def seconds(duration_ms: int) -> str:
-    """Return a duration such as ``7.5 s``, cut to tenths, with a minus where it lies behind."""
-    return f"{(duration_ms // 100) / 10:.1f} s" if duration_ms >= 0 else f"-{(-duration_ms // 100) / 10:.1f} s"
+    """Return a duration such as ``7.5 s``, with a minus where it lies behind."""
+    text = f"{duration_ms / 1000:.1f} s"
+    return "0.0 s" if text == "-0.0 s" else text
 
 
 def describe(event: TableEvent, cards: Cards, recorded_at_ms: int, seats: Sequence[int] = ()) -> str:

@@ -162,9 +162,9 @@ def test_results_name_their_seats():
 
 
 @pytest.mark.parametrize(
-    ("duration", "text"), [(20_000, "20.0 s"), (7_599, "7.5 s"), (0, "0.0 s"), (-16, "-0.0 s"), (-1_250, "-1.2 s")]
+    ("duration", "text"), [(20_000, "20.0 s"), (7_549, "7.5 s"), (0, "0.0 s"), (-16, "0.0 s"), (-1_270, "-1.3 s")]
 )
-def test_durations_are_cut_to_tenths(duration, text):
+def test_durations_are_told_in_tenths(duration, text):
     assert seconds(duration) == text
 
 
