@@ -36,6 +36,8 @@ def advance(state: HandState | None, command: HandCommand, cards: Cards) -> tupl
     """Return the batch of `decide` together with the state after it, which is that of folding the batch."""
     match command:
         case Act():
+            if command.decided_by == "clock":  # The clock only ends a turn; else the log could not tell both apart.
+                raise Rejected(Reason.ARGUMENT_INVALID, field="decided_by", why="the clock acts by ExpireClock")
             live, place = _turn_of(state, command.seat, command.turn, command.now_ms, command.decided_by)
             game = GAMES[live.deal.started.settings.game]
             to = _allowed_total(game, live, place, command.kind, command.to)

@@ -305,6 +305,12 @@ def test_the_clock_cannot_act_before_the_deadline():
     assert hand.refused(hand.command("expire", now_ms=DEADLINE - 1)) == Reason.CLOCK_RUNNING
 
 
+def test_the_clock_chooses_no_action_of_its_own():
+    """Else a fold by the clock where it should check would stand in a log and could not be decided again."""
+    hand = Hand(start([100, 100])).do("call")
+    assert hand.refused(hand.command("fold", decided_by="clock")) == Reason.ARGUMENT_INVALID
+
+
 def test_somebody_who_left_is_played_at_once():
     """A departed player's turn needs no clock: check or fold by the system."""
     hand = Hand(start([100, 100]))
