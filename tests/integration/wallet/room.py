@@ -20,9 +20,9 @@ from diwan.api.wallet.v1 import wallet_service_pb2 as pb
 from diwan.api.wallet.v1.wallet_service_pb2_grpc import WalletServiceStub
 from diwan.chassis.access import Role
 from diwan.chassis.auth import authenticator_of
-from diwan.chassis.bus import FEEDS
+from diwan.chassis.bus import FEEDS, Bus
 from diwan.chassis.database import OWNER, Database, ensure_roles, role_memberships
-from diwan.chassis.embedded import EmbeddedPostgres
+from diwan.chassis.embedded import EmbeddedNats, EmbeddedPostgres
 from diwan.chassis.feed import Feed, FeedTask
 from diwan.chassis.feed.serving import served_feed
 from diwan.chassis.keys import SigningKey, write_jwks
@@ -135,11 +135,14 @@ def refused(error: grpc.aio.AioRpcError) -> Refused:
 
 
 @asynccontextmanager
-async def table_side(postgres: EmbeddedPostgres, name: str, folder: Path) -> AsyncIterator[TableSide]:
+async def table_side(
+    postgres: EmbeddedPostgres, name: str, folder: Path, nats: EmbeddedNats | None
+) -> AsyncIterator[TableSide]:
     await ensure_roles(postgres.superuser_url, "table", TABLE_PASSWORDS, database=name)
     urls = {role: postgres.url(role, TABLE_PASSWORDS[role], name) for role in TABLE_PASSWORDS}
     await migrate(urls[OWNER])
-    feed_task = FeedTask(urls["table_seq"], FEEDS["table"], "table", None)
+    bus = None if nats is None else Bus.start(nats.url("table"), "table")
+    feed_task = FeedTask(urls["table_seq"], FEEDS["table"], "table", bus)
     store = await EventStore.open(urls["table_rw"], on_commit=feed_task.wake)
     database = await Database.open(urls["table_seq"])
     feed = Feed(database, FEEDS["table"])
@@ -151,18 +154,23 @@ async def table_side(postgres: EmbeddedPostgres, name: str, folder: Path) -> Asy
     finally:
         await server.stop(1)
         await feed_task.close()
+        if bus is not None:
+            await bus.close()
         await store.close()
         await database.close()
         await asyncio.to_thread(postgres.drop_database, name)
 
 
-def wallet_settings(prepared: Prepared, folder: Path, table_address: str) -> WalletSettings:
+def wallet_settings(
+    prepared: Prepared, folder: Path, table_address: str, nats: EmbeddedNats | None = None
+) -> WalletSettings:
     return WalletSettings(
         database_url=prepared.url("wallet_rw"),
         sequencer_database_url=prepared.url("wallet_seq"),
         jwks_file=folder / "jwks.json",
         service_key_file=folder / "key.pem",
         table_address=table_address,
+        nats_url=None if nats is None else nats.url("wallet"),
         metrics_listen=None,
         bots_float_low=1_000,
         bots_float_amount=50_000,
@@ -173,13 +181,18 @@ def wallet_settings(prepared: Prepared, folder: Path, table_address: str) -> Wal
 
 @asynccontextmanager
 async def a_room(
-    postgres: EmbeddedPostgres, prepared: Prepared, folder: Path, *, is_running: bool = True
+    postgres: EmbeddedPostgres,
+    prepared: Prepared,
+    folder: Path,
+    *,
+    is_running: bool = True,
+    nats: EmbeddedNats | None = None,
 ) -> AsyncIterator[Room]:
     key = SigningKey.generate()
     key.save(folder / "key.pem")
     write_jwks(folder / "jwks.json", [key])
-    async with table_side(postgres, f"{prepared.name}_table", folder) as side:
-        room = Room(key, side, wallet_settings(prepared, folder, side.address))
+    async with table_side(postgres, f"{prepared.name}_table", folder, nats) as side:
+        room = Room(key, side, wallet_settings(prepared, folder, side.address, nats))
         if not is_running:
             yield room
             return
