@@ -1,0 +1,10 @@
+"""Runs the bots service."""
+
+import sys
+
+from diwan.chassis.service import run_service
+from services.bots.app import build
+from services.bots.settings import BotsSettings
+
+if __name__ == "__main__":
+    sys.exit(run_service(BotsSettings, build))

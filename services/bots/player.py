@@ -1,0 +1,261 @@
+"""One bot at one table: takes its seat, decides when it is asked, rebuys, makes room, and ends when its seat is gone.
+
+It holds a token of its own in the role bot and calls what any player may call. It knows what its seat is sent and
+nothing else; what it decides is the policy's, when it says so is drawn before its cards are looked at (S7).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+from typing import Final, Literal
+
+import grpc
+import stamina
+import structlog
+
+from diwan.api.event.v1 import hand_pb2
+from diwan.api.table.v1 import view_pb2
+from diwan.client import DiwanError, ProofFailed, SeatStream, new_request_id
+from diwan.client.tables import Tables
+from diwan.core.policy import Chance, Choice, choose, situation_of, style_of
+from diwan.wire.views import read_table_view
+from services.bots.roster import Assignment
+
+ACT_ATTEMPTS_MAX: Final = 6
+ASK_AGAIN_SECONDS: Final = 2.0
+"""What the table has to bring about (chips, coming back) is not asked for again sooner."""
+
+OUTAGE_WAIT_SECONDS_MAX: Final = 5.0
+
+_GONE: Final = frozenset({"NOT_SEATED", "TABLE_CLOSED", "TABLE_NOT_FOUND", "LEAVING"})
+"""Reasons that say that there is no seat to play on."""
+
+_TOO_LATE: Final = frozenset({"STALE_TURN", "DEADLINE_PASSED", "NOT_YOUR_TURN", "HAND_OVER", "REQUEST_ID_CONFLICT"})
+"""Reasons that say that the decision was taken without us."""
+
+_log = structlog.get_logger(__name__)
+
+
+_NO_CHIPS: Final = frozenset({"BUY_IN_REFUSED", "EXCEEDS_BALANCE"})
+
+type _Wish = Literal["stand_up", "top_up", "come_back"]
+
+
+class End(StrEnum):
+    """How a bot's time at a table ended."""
+
+    SEAT_GONE = "seat_gone"
+    REFUSED = "refused"
+    """It never got a seat."""
+    DISTRUSTS = "distrusts"
+    """The house broke a commitment: the bot does not play on, and stands up."""
+
+
+class BotPlayer:
+    """Plays one assignment. ``think`` gives seconds, ``chance`` the policy's chance; both know no card."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        assignment: Assignment,
+        *,
+        think: Callable[[], float],
+        chance: Chance,
+        decided: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.assignment = assignment
+        self.seat: int | None = None
+        self.decisions = 0
+        self._tables = tables
+        self._think = think
+        self._chance = chance
+        self._decided = decided
+        self._style = style_of(assignment.player)
+        self._is_leaving = assignment.is_leaving
+        self._last_hand_no: int | None = None  # that a leaving bot plays to its end
+        self._answered_turn = 0
+        self._reached = 0  # the version that an answered wish led to: views before it are of the past
+        self._not_before: dict[_Wish, float] = {}
+
+    def leave(self) -> None:
+        """Stand up after the hand."""
+        self._is_leaving = True
+
+    async def run(self) -> End:
+        """Sit down and play until the seat is gone. Raises `DiwanError` where asking again is useless."""
+        if not await self._take_seat():
+            return End.REFUSED
+        try:
+            await self._through_outages(self._play)
+        except ProofFailed as failure:
+            _log.critical("proof_failed", player=self.assignment.player, hand_id=failure.hand_id, what=failure.what)
+            await self._through_outages(self._stand_up)
+            return End.DISTRUSTS
+        return End.SEAT_GONE
+
+    async def _take_seat(self) -> bool:
+        async def sit() -> None:
+            answer = await self._tables.sit_down(
+                self.assignment.table_id,
+                self.assignment.buy_in,
+                post_at_once=True,
+                request_id=self.assignment.request_id,
+            )
+            self.seat = answer.seat
+
+        try:
+            await self._through_outages(sit)
+        except DiwanError as refusal:
+            if refusal.reason == "ALREADY_SEATED":
+                return True
+            _log.info("seat_refused", player=self.assignment.player, reason=refusal.reason)
+            return False
+        return True
+
+    async def _through_outages(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something as often as it takes until the table service answers; the ids make that safe."""
+        async for attempt in stamina.retry_context(
+            on=_is_outage, attempts=None, timeout=None, wait_initial=0.1, wait_max=OUTAGE_WAIT_SECONDS_MAX
+        ):
+            with attempt:
+                await work()
+
+    async def _play(self) -> None:
+        try:
+            async with self._tables.play(self.assignment.table_id) as stream:
+                async for _ in stream:
+                    if stream.table is not None and not await self._turn(stream, stream.table):
+                        return
+        except DiwanError as refusal:
+            if refusal.reason not in _GONE:
+                raise
+
+    async def _turn(self, stream: SeatStream, table: view_pb2.TableView) -> bool:
+        """Do what the newest view asks for; returns False when the seat is gone."""
+        own = next((seat for seat in table.seats if seat.player == self.assignment.player), None)
+        if own is None or table.is_closed:
+            return False
+        self.seat = own.seat
+        if not _is_in_play(table, own) or self._has_played_last_hand(table):
+            await self._between_hands(table, own)
+        else:
+            await self._decide(stream)
+        return True
+
+    def _has_played_last_hand(self, table: view_pb2.TableView) -> bool:
+        """Whether a leaving bot has been dealt into another hand before it could go: somebody waits for its seat."""
+        if not self._is_leaving:
+            return False
+        if self._last_hand_no is None:
+            self._last_hand_no = table.hand.hand_no
+        return table.hand.hand_no > self._last_hand_no
+
+    async def _decide(self, stream: SeatStream) -> None:
+        decision = stream.decision
+        if decision is None or decision.turn == self._answered_turn or stream.table is None:
+            return
+        loop = asyncio.get_running_loop()
+        pause = min(self._think(), stream.table.config.hand.decision_seconds / 2)
+        until = loop.time() + pause
+        own_cards = _own_cards(stream)
+        if not own_cards:
+            return  # They are on their way, and their message brings us here again.
+        choice = choose(situation_of(read_table_view(stream.table), own_cards), self._chance, self._style)
+        turn, can_check = decision.turn, decision.can_check
+        await asyncio.sleep(until - loop.time())
+        try:
+            await self._act(stream, turn, choice)
+        except DiwanError as refusal:
+            await self._after_refusal(stream, turn, refusal, can_check=can_check)
+
+    async def _act(self, stream: SeatStream, turn: int, choice: Choice) -> None:
+        request_id = new_request_id()
+        async for attempt in stamina.retry_context(
+            on=_is_outage, attempts=ACT_ATTEMPTS_MAX, timeout=None, wait_initial=0.05, wait_max=1.0
+        ):
+            with attempt:
+                if stream.decision is None or stream.decision.turn != turn:
+                    return
+                await stream.act(turn, choice.kind, to=choice.to, request_id=request_id)
+        self._answered_turn = turn
+        self.decisions += 1
+        self._decided()
+
+    async def _after_refusal(self, stream: SeatStream, turn: int, refusal: DiwanError, *, can_check: bool) -> None:
+        if _is_outage(refusal):
+            return  # The decision is still open, and the next message brings us here again.
+        self._answered_turn = turn
+        if refusal.reason in _TOO_LATE:
+            _log.info("decision_late", player=self.assignment.player, reason=refusal.reason)
+            return
+        # The table never waits for a bot's mistake.
+        _log.error("decision_refused", player=self.assignment.player, reason=refusal.reason, facts=refusal.metadata)
+        try:
+            await self._act(stream, turn, Choice("check" if can_check else "fold"))
+        except DiwanError as again:
+            _log.error("decision_refused", player=self.assignment.player, reason=again.reason, facts=again.metadata)
+
+    async def _between_hands(self, table: view_pb2.TableView, own: view_pb2.SeatView) -> None:
+        """Stand up where asked to, else see to chips and to being dealt in."""
+        wish = self._wish(table, own)
+        now = asyncio.get_running_loop().time()
+        if wish is None or table.version < self._reached or now < self._not_before.get(wish, 0.0):
+            return
+        self._not_before[wish] = now + ASK_AGAIN_SECONDS
+        try:
+            await self._ask(wish)
+        except DiwanError as refusal:
+            # Without chips a bot makes room; what is under way already, or nobody answered, comes up again by itself.
+            self._is_leaving = self._is_leaving or refusal.reason in _NO_CHIPS
+            _log.info("not_granted", player=self.assignment.player, wish=wish, reason=refusal.reason)
+
+    def _wish(self, table: view_pb2.TableView, own: view_pb2.SeatView) -> _Wish | None:
+        if own.status == view_pb2.SEAT_STATUS_LEAVING or table.is_closing:
+            return None
+        if self._is_leaving:
+            return "stand_up"
+        if own.status != view_pb2.SEAT_STATUS_SITTING_OUT:
+            return None
+        return "top_up" if own.stack == 0 else "come_back"
+
+    async def _ask(self, wish: _Wish) -> None:
+        table_id = self.assignment.table_id
+        match wish:
+            case "stand_up":
+                await self._stand_up()
+            case "top_up":
+                result = await self._tables.top_up(table_id, self.assignment.buy_in)
+                self._reached = result.last_version
+            case "come_back":
+                result = await self._tables.set_sitting_out(table_id, is_sitting_out=False, post_at_once=True)
+                self._reached = result.last_version
+
+    async def _stand_up(self) -> None:
+        try:
+            await self._tables.stand_up(self.assignment.table_id)
+        except DiwanError as refusal:
+            if refusal.reason not in _GONE:
+                raise
+
+
+def _is_in_play(table: view_pb2.TableView, own: view_pb2.SeatView) -> bool:
+    """Whether the seat has chips at stake in a running hand."""
+    is_running = table.HasField("hand") and table.hand.street != hand_pb2.STREET_OVER
+    return is_running and own.in_hand and not own.has_folded
+
+
+def _own_cards(stream: SeatStream) -> tuple[int, ...]:
+    """Return the seat's own cards of the running hand, empty while they have not come."""
+    private, table = stream.private, stream.table
+    if private is None or table is None or private.hand_id != table.hand.hand_id:
+        return ()
+    return tuple(reveal.card for reveal in private.reveals)
+
+
+def _is_outage(error: Exception) -> bool:
+    """Whether nobody answered, or not yet: the same request under the same id may be answered later."""
+    if not isinstance(error, DiwanError):
+        return False
+    return error.can_be_retried or error.code is grpc.StatusCode.UNAVAILABLE

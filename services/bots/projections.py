@@ -1,0 +1,102 @@
+"""What the tables' feed tells the bots, applied with the cursor in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from diwan.api.event.v1.event_pb2 import Event as Envelope
+from diwan.chassis.database import Connection
+from diwan.chassis.feed import FeedEvent
+from diwan.core.table.config import TableConfig
+from diwan.core.table.events import (
+    BuyInRefused,
+    BuyInRequested,
+    SeatFunded,
+    SeatReleased,
+    TableClosed,
+    TableClosing,
+    TableCreated,
+)
+from diwan.wire.events import Event, decode
+
+PLAYED_GAMES: Final = frozenset({"holdem"})
+"""Games that a policy is there for."""
+
+BUY_IN_BLINDS: Final = 100
+"""What a bot brings where the table allows it."""
+
+_TOLD: Final = frozenset(
+    {
+        Envelope.TABLE_CREATED_FIELD_NUMBER,
+        Envelope.BUY_IN_REQUESTED_FIELD_NUMBER,
+        Envelope.SEAT_FUNDED_FIELD_NUMBER,
+        Envelope.BUY_IN_REFUSED_FIELD_NUMBER,
+        Envelope.SEAT_RELEASED_FIELD_NUMBER,
+        Envelope.TABLE_CLOSING_FIELD_NUMBER,
+        Envelope.TABLE_CLOSED_FIELD_NUMBER,
+    }
+)
+
+_TAKE: Final = """
+insert into taken_seat (table_id, seat, player, sitting)
+select $1, $2, $3, $4 where exists (select from watched_table where table_id = $1)
+on conflict (table_id, seat) do update set player = excluded.player, sitting = excluded.sitting, is_funded = false
+"""
+
+
+class TableProjection:
+    """Keeps `watched_table` and `taken_seat`, and forgets bots whose seat is gone. ``touched_seq`` is a hint."""
+
+    def __init__(self) -> None:
+        self.touched_seq = 0
+
+    async def apply(self, connection: Connection, events: Sequence[FeedEvent]) -> None:
+        """Apply events of the feed; a `Consumer` calls it inside its transaction."""
+        for each in events:
+            stored = each.event
+            if stored.type_id not in _TOLD:
+                continue
+            decoded = decode(stored.type_id, stored.schema_v, stored.body)
+            await _apply_one(connection, stored.stream_id, decoded.event)
+            self.touched_seq = max(self.touched_seq, each.global_seq)
+
+
+async def _apply_one(connection: Connection, table_id: UUID, event: Event) -> None:
+    match event:
+        case TableCreated():
+            await _watch(connection, table_id, event.config)
+        case BuyInRequested():
+            await connection.execute(_TAKE, table_id, event.seat, event.player, UUID(event.transfer_id))
+        case SeatFunded():
+            funded = "update taken_seat set is_funded = true where table_id = $1 and sitting = $2"
+            await connection.execute(funded, table_id, UUID(event.transfer_id))
+        case BuyInRefused():
+            # A refused top-up has another transfer than the stay, and changes no seat.
+            await _free(connection, table_id, UUID(event.transfer_id))
+        case SeatReleased():
+            await _free(connection, table_id, UUID(event.sitting))
+        case TableClosing():
+            await connection.execute("update watched_table set is_closing = true where table_id = $1", table_id)
+        case TableClosed():
+            await connection.execute("delete from watched_table where table_id = $1", table_id)
+
+
+async def _watch(connection: Connection, table_id: UUID, config: TableConfig) -> None:
+    if not config.bots_fill or config.hand.game not in PLAYED_GAMES or config.chips != "wallet":
+        return
+    buy_in = max(config.buy_in_min, min(config.buy_in_max, BUY_IN_BLINDS * config.hand.big_blind))
+    await connection.execute(
+        "insert into watched_table (table_id, seats, bots_fill, buy_in) values ($1, $2, $3, $4)",
+        *(table_id, config.seats, config.bots_fill, buy_in),
+    )
+
+
+async def _free(connection: Connection, table_id: UUID, sitting: UUID) -> None:
+    """Free the seat of a stay; a bot that held it is free for another table."""
+    player = await connection.fetchval(
+        "delete from taken_seat where table_id = $1 and sitting = $2 returning player", table_id, sitting
+    )
+    if player is not None:
+        await connection.execute("delete from assignment where table_id = $1 and player = $2", table_id, player)
