@@ -23,6 +23,7 @@ START_MS = 1_000_000
 def deck_of(hands, button):
     """Return the deck that deals each seat its thirteen cards (CS-4), the rest behind in the order of the pack."""
     seats = len(hands)
+    assert len({card for hand in hands for card in hand}) == 13 * seats
     order = [(button + 1 + number) % seats for number in range(seats)]
     dealt = [hands[order[number % seats]][number // seats] for number in range(13 * seats)]
     return dict(enumerate([*dealt, *[card for card in DECK if card not in dealt]]))
@@ -87,7 +88,7 @@ class Hand:
         parts = [parse_cards(part) for part in rows.split("|")] if isinstance(rows, str) else rows
         return Arrangement(*[tuple(self.position_of[card] for card in part) for part in parts])
 
-    def lock_command(self, seat, rows=None, **more):
+    def lock_command(self, seat, rows=None, /, **more):
         rows = self.rows[seat] if rows is None else rows
         return LockSet(
             **{
