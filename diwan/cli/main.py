@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from diwan.cli import doctor, replay, scenarios, token, up
+from diwan.cli import doctor, prepare, replay, scenarios, token, up
 from diwan.cli.demo.command import demo
 
 app = typer.Typer(
@@ -17,6 +17,7 @@ app = typer.Typer(
 app.add_typer(scenarios.app, name="scenarios")
 app.command("demo")(demo)
 app.command("up")(up.up)
+app.command("prepare")(prepare.prepare)
 app.command("doctor")(doctor.doctor)
 app.command("token")(token.token)
 app.command("replay")(replay.replay)

@@ -32,11 +32,6 @@ class Places(msgspec.Struct, frozen=True):
     metrics: dict[str, str]
 
 
-def role_passwords(layout: Layout, roles: tuple[str, ...]) -> dict[str, str]:
-    """Return the passwords of database roles; they stay the same for a data directory."""
-    return {role: layout.password(f"postgres-{role}") for role in (OWNER, *roles)}
-
-
 def settings_of(service: str, layout: Layout, places: Places) -> dict[str, str]:
     """Return the settings of one service, by field name."""
 

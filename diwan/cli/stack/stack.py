@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from diwan.chassis import bus
 from diwan.chassis.access import Role
-from diwan.chassis.database import dsn_for, ensure_roles, role_memberships
+from diwan.chassis.database import dsn_for
 from diwan.chassis.embedded.files import DirectoryLock, free_port
 from diwan.chassis.embedded.nats import EmbeddedNats
 from diwan.chassis.embedded.postgres import EmbeddedPostgres
@@ -25,10 +25,10 @@ from diwan.cli.stack.environment import (
     DEVELOPMENT_TOKEN_SECONDS,
     Places,
     environment_of,
-    role_passwords,
     settings_of,
 )
 from diwan.cli.stack.layout import SERVICES, Addresses, Layout
+from diwan.cli.stack.prepare import prepare_servers
 
 READY_SECONDS: Final = 60.0
 HOST: Final = "127.0.0.1"
@@ -76,7 +76,7 @@ class Stack:
             postgres_url = self._start_postgres()
             nats_url = self._start_nats()
             self._places = self._choose_places(postgres_url, nats_url)
-            asyncio.run(self._prepare(postgres_url, nats_url))
+            asyncio.run(prepare_servers(postgres_url, nats_url, self.services, self._role_password))
             for service in self.services:
                 self._start_service(service)
             self.layout.write_addresses(Addresses(os.getpid(), self._places.services, self._places.metrics))
@@ -152,15 +152,12 @@ class Stack:
         self._keep(self.nats)
         return self.nats.admin_url
 
+    def _role_password(self, role: str) -> str:
+        return self.layout.password(f"postgres-{role}")
+
     def _keep(self, server: Supervised) -> None:
         self._report(server.name, "starting")
         self._supervisor.start(server)
-
-    async def _prepare(self, postgres_url: str, nats_url: str) -> None:
-        """Databases and roles of every service, one after the other: what they share is made once."""
-        for service in self.services:
-            await ensure_roles(postgres_url, service, role_passwords(self.layout, tuple(role_memberships(service))))
-        await bus.set_up(nats_url)
 
     def _choose_places(self, postgres_url: str, nats_url: str) -> Places:
         """Free ports, kept for the life of the stack: a service that is restarted is found where it was."""

@@ -1,0 +1,27 @@
+"""Makes on servers what the services need before they start: databases, roles, streams and durables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from diwan.chassis import bus
+from diwan.chassis.database import OWNER, ensure_roles, role_memberships
+
+
+def roles_of(service: str) -> tuple[str, ...]:
+    """Return the database roles of a service, its tables' owner first."""
+    return (OWNER, *role_memberships(service))
+
+
+async def prepare_servers(
+    postgres_url: str, nats_url: str, services: Sequence[str], password_of: Callable[[str], str]
+) -> None:
+    """Bring both servers up to date; running it again changes nothing.
+
+    ``postgres_url`` is a superuser's, ``nats_url`` that of a user who may do everything; ``password_of`` gives the
+    password of a database role.
+    """
+    # One service after the other: what they share is made once.
+    for service in services:
+        await ensure_roles(postgres_url, service, {role: password_of(role) for role in roles_of(service)})
+    await bus.set_up(nats_url)
