@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
-from diwan.chassis.bus import Bus
+from diwan.chassis.bus import FEEDS, Bus
 from diwan.chassis.database import Database
 from diwan.chassis.feed.feed import Feed
 from diwan.chassis.feed.scrub import ScrubReport, scrub
@@ -18,7 +18,6 @@ from diwan.wire.stored import logged_event
 
 SETTLE_SECONDS: Final = 30.0
 ASK_SECONDS: Final = 0.1
-FEEDS: Final = {"table": 1, "wallet": 2}
 
 
 class NotSettledError(Exception):

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from diwan.client import DiwanClient
-from diwan.core.hand.events import Acted, HandEnded
+from diwan.core.hand.events import Acted, HandEnded, HandStarted
 from diwan.wire.events import decode
 
 TABLE_NAMES: Final = ("Baghdad", "Cordoba", "Damascus", "Fez", "Granada", "Samarkand", "Tunis", "Zanzibar")
@@ -27,7 +27,7 @@ class Count(Struct):
 
     @property
     def seconds(self) -> float:
-        """How long was played, from the first hand's end on."""
+        """How long was played, from the first deal on."""
         return max(self.ended - self.began, 1e-9)
 
 
@@ -47,7 +47,7 @@ async def play_until(
     client: DiwanClient, table_ids: list[str], hands_wanted: int, progress: Callable[[Count], None]
 ) -> Count:
     """Watch the tables until they have played so many hands together."""
-    count = Count(began=time.monotonic())
+    count = Count()
     enough = asyncio.Event()
 
     async def follow(table_id: str) -> None:
@@ -77,5 +77,7 @@ async def play_until(
 def _count(count: Count, message: Any) -> None:
     for stored in message.update.events:
         event = decode(stored.type_id, stored.schema_version, stored.body).event
+        if isinstance(event, HandStarted) and not count.began:
+            count.began = time.monotonic()
         count.hands += isinstance(event, HandEnded)
         count.actions += isinstance(event, Acted)
