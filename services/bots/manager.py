@@ -99,8 +99,9 @@ class Manager:
             await self._stop()
 
     async def _news(self, seen: int) -> None:
-        """Wait until the feed told something new, a bot's task ended, or it is time to look anyway."""
-        end = _now() + LOOK_SECONDS
+        """Wait until the feed told something new, a bot's task ended, a cool-down is over, or it is time to look anyway."""
+        now = _now()
+        end = min([now + LOOK_SECONDS, *(due for due in self._not_before.values() if due > now)])
         while _now() < end and not self._wake.is_set() and not self._place.has_news_after(seen):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), POLL_SECONDS)

@@ -25,7 +25,7 @@ from services.bots.roster import Assignment
 
 ACT_ATTEMPTS_MAX: Final = 6
 ASK_AGAIN_SECONDS: Final = 2.0
-"""What the table has to bring about (chips, coming back) is not asked for again sooner."""
+"""A wish that was not granted is not asked for again sooner."""
 
 OUTAGE_WAIT_SECONDS_MAX: Final = 5.0
 
@@ -203,10 +203,10 @@ class BotPlayer:
         now = asyncio.get_running_loop().time()
         if wish is None or table.version < self._reached or now < self._not_before.get(wish, 0.0):
             return
-        self._not_before[wish] = now + ASK_AGAIN_SECONDS
         try:
             await self._ask(wish)
         except DiwanError as refusal:
+            self._not_before[wish] = now + ASK_AGAIN_SECONDS
             # Without chips a bot makes room; what is under way already, or nobody answered, comes up again by itself.
             self._is_leaving = self._is_leaving or refusal.reason in _NO_CHIPS
             _log.info("not_granted", player=self.assignment.player, wish=wish, reason=refusal.reason)
@@ -234,7 +234,7 @@ class BotPlayer:
 
     async def _stand_up(self) -> None:
         try:
-            await self._tables.stand_up(self.assignment.table_id)
+            self._reached = (await self._tables.stand_up(self.assignment.table_id)).last_version
         except DiwanError as refusal:
             if refusal.reason not in _GONE:
                 raise

@@ -24,6 +24,7 @@ from diwan.core.hand.events import Acted, HandStarted
 from diwan.wire.events import decode
 
 SERVICES = ("wallet", "table", "bots")
+HAND = {"game": "holdem", "small_blind": 1, "big_blind": 2, "decision_seconds": 5}
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +49,7 @@ def client_of(stack: Stack, subject: str, role: Role) -> DiwanClient:
 
 
 def config(name: str, **settings: Any) -> Mapping[str, Any]:
-    hand = {"game": "holdem", "small_blind": 1, "big_blind": 2, "decision_seconds": 5}
-    return {"name": name, "hand": hand, "seats": 4, "pause_ms": 20, "bots_fill": 3, **settings}
+    return {"name": name, "hand": HAND, "seats": 4, "pause_ms": 20, "bots_fill": 3, **settings}
 
 
 async def until[T](look: Callable[[], Any], holds: Callable[[T], bool], seconds: float = 60.0) -> T:
@@ -108,10 +108,10 @@ async def test_bots_fill_a_table_and_play_it(operator):
 
 
 async def test_busted_bots_come_back(operator):
-    """Given stacks of three big blinds, when 40 hands are played, then the table is still full."""
+    """Given stacks of three big blinds, when 25 hands are played, then the table is still full."""
     table = await operator.tables.create(config("short", buy_in_min=6, buy_in_max=6))
 
-    played = await hands_played(operator, table.table_id, 40)
+    played = await hands_played(operator, table.table_id, 25)
     refilled = await until(
         lambda: operator.tables.get(table.table_id),
         lambda seen: sum(seat.stack > 0 for seat in seen.seats) >= 2 and len(seen.seats) == 3,
@@ -142,7 +142,7 @@ async def test_play_goes_on_after_a_service_was_killed(stack, operator, service)
 
 async def test_a_bot_makes_room_for_people(stack, operator):
     """CL-6: given a full table with more players than asked for, then a bot goes after its hand."""
-    table = await operator.tables.create(config("wanted", seats=3, bots_fill=2))
+    table = await operator.tables.create(config("wanted", seats=3, bots_fill=2, hand=HAND | {"decision_seconds": 1}))
     await hands_played(operator, table.table_id, 2)
     async with client_of(stack, "ann", Role.PLAYER) as ann:
         await ann.wallet.open_account()

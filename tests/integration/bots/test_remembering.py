@@ -139,7 +139,7 @@ async def test_an_assignment_to_a_table_that_just_closed_is_not_made(bots_databa
     assert (await roster.known()).assignments == ()
 
 
-async def test_one_of_two_processes_leads_and_the_other_takes_over_when_it_is_cut_off(bots_dsn, fresh_database):
+async def test_one_of_two_processes_leads_and_the_other_takes_over_when_it_is_cut_off(bots_dsn, postgres):
     """Given two processes, when the leader's connection is cut, then its work is cancelled and one leads again."""
     leading: list[str] = []
     changed = asyncio.Event()
@@ -159,8 +159,12 @@ async def test_one_of_two_processes_leads_and_the_other_takes_over_when_it_is_cu
         assert len(leading) == 1
         changed.clear()
 
-        superuser = await asyncpg.connect(fresh_database.superuser_url)
-        await superuser.execute("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'")
+        superuser = await asyncpg.connect(postgres.superuser_url)
+        await superuser.execute(
+            "select pg_terminate_backend(pid) from pg_locks join pg_database on oid = database"
+            " where locktype = 'advisory' and datname = $1",
+            bots_dsn.rpartition("/")[2],
+        )
         await superuser.close()
         await changed.wait()
 

@@ -138,8 +138,9 @@ class Scripted:
         self._answer("set_sitting_out", is_sitting_out)
         return pb.CommandResult(last_version=self.reached)
 
-    async def stand_up(self, table_id: str) -> None:
+    async def stand_up(self, table_id: str) -> pb.CommandResult:
         self._answer("stand_up", None)
+        return pb.CommandResult(last_version=self.reached)
 
     def _answer(self, name: str, content: object) -> None:
         self.calls.append((name, content))
@@ -257,18 +258,27 @@ async def test_a_busted_bot_rebuys_and_comes_back():
     assert table.named("set_sitting_out") == [False]
 
 
-async def test_a_view_from_before_an_answer_is_of_the_past(monkeypatch):
+async def test_a_view_from_before_an_answer_is_of_the_past():
     """Given a rebuy that was answered with version 9, when older views still come in, then it is not asked for again."""
     past = table_view(status=view_pb2.SEAT_STATUS_SITTING_OUT, stack=0)
     table = Scripted(past, past, past, table_view(is_seated=False))
     table.reached = 9
-    monkeypatch.setattr("services.bots.player.ASK_AGAIN_SECONDS", -1.0)
     bot = bot_at(table)
 
     await bot.run()
 
     assert table.named("top_up") == [200]
     assert not bot._is_leaving
+
+
+async def test_a_wish_that_was_not_granted_is_not_repeated_at_every_view():
+    busted = table_view(status=view_pb2.SEAT_STATUS_SITTING_OUT, stack=0)
+    table = Scripted(*[busted] * 5, table_view(is_seated=False))
+    table.answers["top_up"] = [refusal("BUY_IN_PENDING")]
+
+    await bot_at(table).run()
+
+    assert len(table.named("top_up")) == 1
 
 
 async def test_a_bot_without_chips_makes_room():
