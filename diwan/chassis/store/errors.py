@@ -32,4 +32,4 @@ class BrokenChain(Exception):  # noqa: N818
 
 
 class Overloaded(Exception):  # noqa: N818
-    """Nothing was stored: too many appends are waiting already."""
+    """Nothing was stored: too many appends are waiting already, or somebody holds the stream's row for too long."""

@@ -37,6 +37,7 @@ ANSWER_SECONDS: Final = 10.0
 """How long an append in doubt is asked about before its caller is told that the outcome is unknown."""
 
 RETRY_SECONDS: Final = 0.1
+ROW_SECONDS: Final = 0.01
 
 _COMMIT_APPENDS: Final = Histogram(
     "diwan_commit_appends", "Appends that shared a commit.", buckets=(1, 2, 4, 8, 16, 32, 64, 128)
@@ -47,11 +48,19 @@ _log = structlog.get_logger(__name__)
 # What the server reports as the statement's own fault: it was rolled back, and would fail again.
 _OWN_FAULTS: Final = ("22", "23", "42")
 
+_LOST_CONNECTION: Final = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.AdminShutdownError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    ConnectionError,
+)
+
 
 class _Waiting:
     """One append on its way: what to store, its hashes, who waits, and whether an attempt is in doubt."""
 
-    __slots__ = ("answer", "append", "deadline", "hashes", "in_doubt")
+    __slots__ = ("answer", "append", "deadline", "hashes", "in_doubt", "is_alone")
 
     def __init__(self, append: Append, answer: asyncio.Future[Appended], deadline: float) -> None:
         self.append = append
@@ -59,6 +68,7 @@ class _Waiting:
         self.answer = answer
         self.deadline = deadline
         self.in_doubt = False
+        self.is_alone = False
 
     @property
     def appended(self) -> Appended:
@@ -97,6 +107,7 @@ class GroupCommit:
         self._writers = [_Writer(connect, least) for least in WRITERS_START_AT]
         self._tasks: list[asyncio.Task[None]] = []
         self._closing = False
+        self._is_closed = False
 
     def start(self) -> None:
         """Begin to commit; appends made before wait."""
@@ -111,6 +122,7 @@ class GroupCommit:
             for task in self._tasks:
                 task.cancel()
             await asyncio.wait(self._tasks)
+        self._is_closed = True
         for waiting in self._pending:
             waiting.fail(UnknownOutcome("the store was closed"))
         self._pending.clear()
@@ -161,7 +173,7 @@ class GroupCommit:
             self._wake()
 
     def _take(self) -> list[_Waiting]:
-        """Take the next batch: of each stream at most one append in flight, and an append in doubt alone."""
+        """Take the next batch: of each stream at most one append in flight, and alone what may hold up the others."""
         batch: list[_Waiting] = []
         later: list[_Waiting] = []
         streams: set[UUID] = set()
@@ -171,12 +183,12 @@ class GroupCommit:
             stream_id = waiting.append.stream_id
             if waiting.answer.cancelled():
                 continue
-            if stream_id in streams or stream_id in self._in_flight or (waiting.in_doubt and batch):
+            if stream_id in streams or stream_id in self._in_flight or (waiting.is_alone and batch):
                 later.append(waiting)
                 continue
             streams.add(stream_id)
             batch.append(waiting)
-            if waiting.in_doubt:
+            if waiting.is_alone:
                 break
             size += sum(len(event.body) for event in waiting.append.events)
         self._pending.extendleft(reversed(later))
@@ -185,10 +197,12 @@ class GroupCommit:
     async def _commit(self, writer: "_Writer", batch: list[_Waiting]) -> None:
         seconds = self._statement_seconds
         connection = await asyncio.wait_for(writer.connected(), seconds)
-        if batch[0].in_doubt:
-            # Ask first: the attempt in doubt may have been stored. If it was not, storing it again is harmless, as
-            # its version and its command id can be taken only once.
-            batch = await limited(connection, _unsettled(connection, batch), seconds)
+        doubtful = [waiting for waiting in batch if waiting.in_doubt]
+        if doubtful:
+            # Ask first: an attempt in doubt may have been stored. If it was not, storing it again is harmless, as its
+            # version and its command id can be taken only once.
+            unsettled = await limited(connection, _unsettled(connection, doubtful), seconds)
+            batch = [waiting for waiting in batch if not waiting.in_doubt] + unsettled
             if not batch:
                 return
         applied = await limited(connection, _apply(connection, batch), seconds)
@@ -199,8 +213,24 @@ class GroupCommit:
             batch[index].resolve()
         if len(applied) < len(batch):
             failed = [waiting for index, waiting in enumerate(batch) if index not in applied]
-            unsettled = await limited(connection, _unsettled(connection, failed), seconds)
-            self._ask_again(unsettled, "refused, yet nothing stands in the way")
+            for waiting in await limited(connection, _unsettled(connection, failed), seconds):
+                self._wait_for_the_row(waiting)
+
+    def _wait_for_the_row(self, waiting: _Waiting) -> None:
+        """Try again soon what was left out because somebody holds its stream's row: a claim, or an attempt in doubt."""
+        if time.monotonic() < waiting.deadline:
+            asyncio.get_running_loop().call_later(ROW_SECONDS, self._put_back, waiting)
+        elif waiting.in_doubt:
+            waiting.fail(UnknownOutcome("an earlier attempt may still hold the stream's row"))
+        else:
+            waiting.fail(Overloaded(f"the row of stream {waiting.append.stream_id} stays locked"))
+
+    def _put_back(self, waiting: _Waiting) -> None:
+        if self._is_closed:
+            waiting.fail(UnknownOutcome("the store was closed"))
+            return
+        self._pending.append(waiting)
+        self._wake()
 
     async def _doubt(self, batch: list[_Waiting], error: Exception) -> None:
         unanswered = [waiting for waiting in batch if not waiting.answer.done()]
@@ -210,17 +240,20 @@ class GroupCommit:
             return
         _IN_DOUBT.inc(len(unanswered))
         _log.warning("commit_in_doubt", appends=len(unanswered), error=repr(error))
-        self._ask_again(unanswered, repr(error))
+        self._ask_again(unanswered, repr(error), is_alone=not isinstance(error, _LOST_CONNECTION))
         if not is_own_fault:
             await asyncio.sleep(RETRY_SECONDS)
 
-    def _ask_again(self, unanswered: list[_Waiting], why: str) -> None:
+    def _ask_again(self, unanswered: list[_Waiting], why: str, *, is_alone: bool = True) -> None:
         for waiting in reversed(unanswered):
             if time.monotonic() >= waiting.deadline:
                 waiting.fail(UnknownOutcome(f"no certain answer in time: {why}"))
                 continue
+            # A lost connection is nobody's fault once; what fails otherwise, or again, must not hold up the others.
+            waiting.is_alone = is_alone or waiting.in_doubt
             waiting.in_doubt = True
-            self._pending.appendleft(waiting)
+            # Behind the others, if it may hold them up again.
+            self._pending.append(waiting) if waiting.is_alone else self._pending.appendleft(waiting)
 
 
 class _Writer:

@@ -6,7 +6,7 @@ from typing import Final
 # command that matched and that nobody recorded before goes on; each other one fails alone, as the inserts join
 # `locked`. (Between the look and the lock only a refusal can slip in: the primary key of `command` then fails the
 # statement, and its appends are tried again one by one.) Streams that share a commit are in no order to each other.
-APPEND: Final = """
+APPEND_WAITING: Final = """
 with a as materialized (
     select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bytea[], $7::bigint[],
                          $8::uuid[], $9::text[], $10::bytea[], $11::bytea[]) with ordinality
@@ -38,6 +38,9 @@ queued as (
     select l.stream_id, v from locked l cross join lateral generate_series(l.expected_version + 1, l.last_version) v)
 select i from locked
 """
+
+# For a shared commit: a stream whose row somebody holds is left out, so that it holds up no other.
+APPEND: Final = APPEND_WAITING.replace("for no key update of s", "for no key update of s skip locked")
 
 CREATE_STREAMS: Final = """
 insert into stream (stream_id, kind, head_hash)

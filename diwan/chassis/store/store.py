@@ -135,7 +135,7 @@ async def append_in(connection: Connection, append: Append) -> Appended:
     hashes = chain_of(append)
     if append.expected_version == 0 and append.epoch == 0:
         await create_streams(connection, [append])
-    rows = await connection.fetch(statements.APPEND, *append_arguments([(append, hashes)]))
+    rows = await connection.fetch(statements.APPEND_WAITING, *append_arguments([(append, hashes)]))
     if rows:
         return Appended(append.expected_version + 1, append.expected_version + len(hashes), hashes[-1])
     standing = await connection.fetch(statements.STANDING, [append.stream_id], [append.command_id])

@@ -88,7 +88,7 @@ async def test_d3_two_rivals_whose_answers_get_lost_still_make_one_copy(
 
     for one in (bus, other):
         lossy(one)
-    total = 1_500 if is_atomic else 400
+    total = 1_500 if is_atomic else 300
     refusals = 0
 
     async def rival(one: Bus) -> None:

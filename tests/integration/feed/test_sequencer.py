@@ -137,10 +137,10 @@ async def test_d1_three_rivals_with_backends_killed_number_every_event_once(fed:
     await transaction.start()
     await append_slowly(open_one, late := uuid4())
     tasks = [asyncio.create_task(work) for work in (rival(), rival(), rival(), kill())]
-    await fed.append_many(600, [uuid4() for _ in range(8)])
-    await head_reaches(fed, 600)
+    await fed.append_many(300, [uuid4() for _ in range(8)])
+    await head_reaches(fed, 300)
     await transaction.commit()
-    await head_reaches(fed, 601)
+    await head_reaches(fed, 301)
     is_over = True
     await asyncio.gather(*tasks)
 

@@ -130,25 +130,55 @@ async def test_p12_beyond_the_limit_of_waiting_appends_a_caller_is_refused_at_on
         await group.append(new_append(uuid4()))
 
 
-async def test_d9_a_statement_that_hangs_is_cut_and_its_append_resolved_by_id(prepared: Prepared, superuser):
+@pytest.fixture
+async def impatient(prepared: Prepared):
+    """A store that gives its statements 0.3 s, and an append whose row is not locked within 1 s up."""
     database = await Database.open(prepared.url("table_rw"))
-    group = GroupCommit(lambda: asyncpg.connect(prepared.url("table_rw")), statement_seconds=0.3)
+    group = GroupCommit(lambda: asyncpg.connect(prepared.url("table_rw")), statement_seconds=0.3, answer_seconds=1.0)
     group.start()
-    store = EventStore(database, group)
+    opened = EventStore(database, group)
+    yield opened
+    await opened.close()
+
+
+async def test_d9_a_statement_that_hangs_is_cut_and_its_append_resolved_by_id(impatient: EventStore, superuser):
     stream_id = uuid4()
-    head = (await store.append(new_append(stream_id))).head_hash
+    head = (await impatient.append(new_append(stream_id))).head_hash
     transaction = superuser.transaction()
     await transaction.start()
-    await superuser.execute("select 1 from stream where stream_id = $1 for update", stream_id)
+    await superuser.execute("lock table outbox in access exclusive mode")
 
-    writing = asyncio.create_task(store.append(new_append(stream_id, 1, head)))
-    await asyncio.sleep(0.8)
+    writing = asyncio.create_task(impatient.append(new_append(stream_id, 1, head)))
+    await asyncio.sleep(0.6)
     assert not writing.done()
     await transaction.rollback()
 
     assert (await writing).last_version == 2
-    assert [e.version for e in await store.read(stream_id)] == [1, 2]
-    await store.close()
+    assert [e.version for e in await impatient.read(stream_id)] == [1, 2]
+
+
+async def test_an_append_whose_row_is_held_waits_and_holds_up_no_other(impatient: EventStore, superuser):
+    stuck, given_up = new_append(uuid4()), new_append(uuid4())
+    heads = [(await impatient.append(append)).head_hash for append in (stuck, given_up)]
+    transaction = superuser.transaction()
+    await transaction.start()
+    await superuser.execute("select 1 from stream where stream_id = $1 for update", stuck.stream_id)
+
+    writing = asyncio.create_task(impatient.append(new_append(stuck.stream_id, 1, heads[0])))
+    others = await asyncio.gather(*(impatient.append(new_append(uuid4())) for _ in range(10)))
+
+    assert len(others) == 10
+    assert not writing.done()
+    await transaction.rollback()
+    assert (await writing).last_version == 2
+
+    transaction = superuser.transaction()
+    await transaction.start()
+    await superuser.execute("select 1 from stream where stream_id = $1 for update", given_up.stream_id)
+    with pytest.raises(Overloaded):
+        await impatient.append(new_append(given_up.stream_id, 1, heads[1]))
+    await transaction.rollback()
+    assert len(await impatient.read(given_up.stream_id)) == 1
 
 
 async def test_p2_retries_of_every_append_change_nothing(store: EventStore):
