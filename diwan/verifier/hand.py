@@ -66,6 +66,17 @@ class HandCheck:
         if not self.is_over:
             raise Fault(Rule.HAND_NOT_ENDED, self.last_version, "the hand's end", "no more events")
 
+    def first_fault(self, fault: Fault) -> Fault:
+        """Return what is at fault before a fault that cut a batch short, else that fault itself."""
+        group, self._group = self._group, []
+        try:
+            if group:
+                self._decide(group, is_whole=False)
+        except Fault as earlier:
+            if earlier.version < fault.version and earlier.rule is not Rule.CARD_NOT_REVEALED:
+                return earlier
+        return fault
+
     def report(self, hand_id: str, fault: Fault | None = None) -> Report:
         """Return what was found so far."""
         started = self.started
@@ -120,9 +131,13 @@ class HandCheck:
         self.reveals += 1
 
     def _close_group(self) -> None:
-        if not self._group:
-            return
         group, self._group = self._group, []
+        if group:
+            self._state = self._decide(group, is_whole=True)
+            self.acts += 1
+
+    def _decide(self, group: list[Entry], *, is_whole: bool) -> HandState:
+        """Decide a batch again and return the state after it; raises `Fault` where the recorded one differs."""
         act = group[0]
         command = command_of(act.event, act.version - 1)  # type: ignore[arg-type]
         assert command is not None  # noqa: S101  (a group begins with an act)
@@ -130,11 +145,11 @@ class HandCheck:
             try:
                 expected, after = advance(self._state, command, self.cards)
             except Unrevealed:
-                compare_without_cards(lambda cards: advance(self._state, command, cards)[0], self.cards, group)
+                if is_whole:
+                    compare_without_cards(lambda cards: advance(self._state, command, cards)[0], self.cards, group)
                 raise
-        compare(expected, group)
-        self._state = after
-        self.acts += 1
+        compare(expected if is_whole else expected[: len(group)], group)
+        return after
 
 
 def verify_hand(events: Iterable[LoggedEvent], hand_id: str) -> Report:
@@ -160,7 +175,7 @@ def verify_hand(events: Iterable[LoggedEvent], hand_id: str) -> Report:
         if check is not None:
             check.finish()
     except Fault as fault:
-        return (check or HandCheck()).report(hand_id, fault)
+        return HandCheck().report(hand_id, fault) if check is None else check.report(hand_id, check.first_fault(fault))
     missing = Fault(Rule.HAND_NOT_FOUND, 0, f"hand {hand_id}", "no such hand in these events")
     return HandCheck().report(hand_id, missing) if check is None else check.report(hand_id)
 

@@ -113,8 +113,9 @@ def verify_stream(stream_id: bytes, kind: int, events: Iterable[LoggedEvent]) ->
         for event in events:
             check.take(event)
         check.close_batch()
-    except Fault as fault:
+    except Fault as found:
         hand = check.hand
+        fault = found if hand is None or hand.is_over else hand.first_fault(found)
         if hand is not None and not hand.is_over and hand.started is not None:
             check.hands.append(hand.report(hand.started.hand_id, fault))
         return StreamReport(

@@ -6,7 +6,7 @@ Nothing that an event says can stop it: what does not hold becomes a finding, an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 import msgspec
@@ -16,12 +16,15 @@ from diwan.chassis.feed import FeedEvent
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.hashing import ChainHead, chain_start, feed_leaf
 from diwan.core.log import LoggedEvent, StreamKind
+from diwan.core.merkle import EMPTY_ROOT
 from diwan.core.register import Edge, grow
 from diwan.verifier.chain import LogReader
-from diwan.verifier.report import Fault
+from diwan.verifier.report import Fault, Rule
 from diwan.wire.events import Event
 from services.audit import statements
 from services.audit.findings import Finding, record
+
+_NUL: Final = b"\\u0000"
 
 
 class Read(msgspec.Struct, frozen=True):
@@ -96,7 +99,11 @@ class Keeper:
 
     def _leaf(self, event: FeedEvent) -> bytes:
         stored = event.event
-        return feed_leaf(self._feed_id, event.global_seq, stored.stream_id.bytes, stored.version, stored.hash)
+        try:
+            return feed_leaf(self._feed_id, event.global_seq, stored.stream_id.bytes, stored.version, stored.hash)
+        except ValueError:
+            # A hash or a number of no event: it has no leaf, and its place in the tree says so.
+            return EMPTY_ROOT
 
     async def _keep(self, connection: Connection, events: Sequence[FeedEvent], leaves: Sequence[bytes]) -> None:
         rows = [
@@ -202,10 +209,14 @@ def logged(event: FeedEvent) -> LoggedEvent:
 
 def _read_one(reader: LogReader, event: LoggedEvent) -> tuple[Event | None, Fault | None]:
     try:
-        return reader.read(event).event, None
+        said = reader.read(event).event
     except Fault as fault:
         reader.resume(event)
         return None, fault
+    # No honest text holds a NUL, and no text of the database can: it would end the audit of its stream.
+    if _NUL in msgspec.json.encode(said):
+        return None, Fault(Rule.MALFORMED, event.version, "text that can be kept", "a NUL in it")
+    return said, None
 
 
 def _finding(event: FeedEvent, kind: str, detail: str) -> Finding:

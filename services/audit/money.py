@@ -15,7 +15,7 @@ import msgspec
 
 from diwan.chassis.database import Connection
 from diwan.core.hashing import uuid_bytes
-from diwan.core.ledger.accounts import MAY_OWE
+from diwan.core.ledger.accounts import AMOUNT_MAX, MAY_OWE
 from diwan.core.ledger.books import Account, Transfer, moved
 from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
 from diwan.core.ledger.posting import Confirmation, LinkedSet, Request
@@ -47,7 +47,8 @@ class TableExaminer:
                 continue
             try:
                 states[table_id], requests = _follow(states[table_id], one)
-            except Disagreement as disagreement:
+            except (Disagreement, ValueError) as disagreement:
+                # A ValueError is an id that is none: no honest table writes one.
                 at_odds[table_id] = True
                 findings.append(_found(one, "TABLE_AT_ODDS", str(disagreement)))
                 continue
@@ -97,7 +98,7 @@ def check_commit(accounts: dict[str, Account], known: set[str], commit: LedgerCo
         if debit is None or credit is None or debit is credit:
             yield "ACCOUNT_UNKNOWN", f"transfer {posted.transfer_id} is not between two accounts that were opened"
             continue
-        if posted.amount < 1 or debit.currency != credit.currency:
+        if not 1 <= posted.amount <= AMOUNT_MAX or debit.currency != credit.currency:
             yield "TRANSFER_UNBALANCED", f"transfer {posted.transfer_id} of {posted.amount} {debit.currency}"
             continue
         accounts[debit.account_id], accounts[credit.account_id] = (

@@ -178,6 +178,37 @@ async def test_an_event_of_newer_code_is_a_finding_not_a_skip(audit, table, paid
     assert (await status(audit)).hands_cannot_say >= 1
 
 
+async def test_text_that_no_database_keeps_does_not_stop_the_audit(audit, table, paid):
+    """Nothing that an event says may end the watch over what follows."""
+    one = Insider(table, 1)
+    at = one.start()
+    one.change(at, hand_id="\0" + one.hand_id[1:])
+    table.events = one.rehash()
+    await audit.take(*feeds(table, paid))
+    await audit.verify()
+    kinds = await audit.kinds()
+    assert kinds[:2] == ["MALFORMED", "TABLE_AT_ODDS"]
+    assert (await status(audit)).feeds[0].cursor == len(table.events)
+    assert (await status(audit)).hands_verified >= 1
+
+
+async def test_an_id_that_is_none_is_found(audit, table, paid):
+    one = Insider(table, 1)
+    one.change(one.start(), hand_id="the second hand")
+    table.events = one.rehash()
+    await audit.take(*feeds(table, paid))
+    await audit.verify()
+    assert {"TABLE_AT_ODDS", "HAND_ID_INVALID"} <= set(await audit.kinds())
+
+
+async def test_a_hash_of_no_size_is_found(audit, table, paid):
+    table_feed, wallet_feed = feeds(table, paid)
+    last = table_feed.events[-1]
+    table_feed.events[-1] = replace(last, event=replace(last.event, hash=b"short", version=-1))
+    await audit.take(table_feed, wallet_feed)
+    assert await audit.kinds() == ["LEAF_DIFFERS", "VERSION_GAP", "TABLE_AT_ODDS"]
+
+
 async def test_two_streams_of_one_feed_are_two_chains(audit):
     other = played(7, 2)
     elsewhere = PlayedTable(Random(4), uuid4())

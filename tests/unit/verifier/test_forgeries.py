@@ -55,8 +55,9 @@ def a_byte_of_a_body_is_flipped(one):
 
 @forgery("PREV_HASH_DIFFERS")
 def an_event_is_edited_and_only_its_own_hash_made_anew(one):
+    """Even where it says the same: another nonce is another event."""
     at = one.find(hand.PotAwarded)
-    one.change(at, amount=one.table.core[at].amount + 1)
+    one.put(at, one.table.core[at], nonce=bytes(16))
     one.change_stored(at, hash=one.rehash()[at].hash)
     return one.events, version(one, at) + 1
 
@@ -259,6 +260,22 @@ def hidden_cards_change_hands(one):
     holdings = one.table.core[at].holdings
     one.change(at, holdings=(holdings[1], holdings[0], *holdings[2:]))
     return one.rehash(), version(one, at)
+
+
+@forgery("BATCH_DIFFERS")
+def two_faults_in_one_batch_and_the_first_is_named(one):
+    """The edit has hashes that hold; the flipped byte behind it breaks the chain."""
+    at = one.find(hand.PotAwarded)
+    pot = one.table.core[at]
+    if not isinstance(one.table.core[at - 1], hand.BettingRoundEnded):
+        raise LookupError  # noqa: TRY004  (the hand has no such place)
+    one.change(at - 1, total=one.table.core[at - 1].total + 1)
+    one.change(at, amount=pot.amount)
+    events = one.rehash()
+    body = bytearray(events[at].body)
+    body[-1] ^= 1
+    events[at] = LoggedEvent(**{**stored_fields(events[at]), "body": bytes(body)})
+    return events, version(one, at - 1)
 
 
 # --- the play -------------------------------------------------------------------------------------------------------
