@@ -1,0 +1,85 @@
+"""Writes the golden bytes of a schema version, once. Existing files are never written over."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+
+from diwan.core.hand.events import HandEvent
+from diwan.core.ledger.events import LedgerCommitted
+from diwan.core.log import StreamKind
+from diwan.core.table.events import TableOnlyEvent
+from diwan.verifier import verify_stream
+from diwan.wire.events import encode
+
+EVENTS = Path(__file__).with_name("events_v1.json")
+LOG = Path(__file__).with_name("log_v1.json")
+KINDS = (*get_args(HandEvent.__value__), *get_args(TableOnlyEvent.__value__), LedgerCommitted)
+NONCE = bytes(range(16))
+
+
+def core_kind(name: str) -> type:
+    return next(kind for kind in KINDS if kind.__name__ == name)
+
+
+def filled(annotation, number: int = 7):
+    """A value of a type with nothing left at its default: what proto3 leaves out would test nothing."""
+    match annotation:
+        case msgspec.inspect.IntType():
+            return number
+        case msgspec.inspect.BoolType():
+            return True
+        case msgspec.inspect.StrType():
+            return f"text {number}"
+        case msgspec.inspect.BytesType():
+            return bytes([number]) * 32
+        case msgspec.inspect.LiteralType(values=names):
+            return max(names)
+        case msgspec.inspect.UnionType(types=kinds):
+            return filled(kinds[0], number)
+        case msgspec.inspect.VarTupleType(item_type=item):
+            return tuple(filled(item, number + step) for step in (1, 2))
+        case msgspec.inspect.StructType(cls=cls, fields=fields):
+            return cls(**{field.name: filled(field.type, number + at) for at, field in enumerate(fields)})
+
+
+def written_events() -> dict:
+    from tests.unit.wire.strategies import reveal_of
+
+    corpus = {}
+    for kind in KINDS:
+        event = filled(msgspec.inspect.type_info(kind))
+        one = encode(event, nonce=NONCE, reveal=reveal_of)
+        corpus[kind.__name__] = {
+            "type_id": one.type_id,
+            "schema_v": one.schema_v,
+            "body": one.body.hex(),
+            "event": msgspec.to_builtins(event),
+        }
+    return corpus
+
+
+def written_log() -> dict:
+    from tests.unit.verifier.logs import played
+
+    table = played(2026, 4)
+    report = verify_stream(table.stream.bytes, StreamKind.TABLE, table.events)
+    return {
+        "events": msgspec.to_builtins(table.events),
+        "hands": [hand.hand_id for hand in report.hands],
+        "acts": [hand.acts for hand in report.hands],
+        "reveals": [hand.reveals for hand in report.hands],
+    }
+
+
+def main() -> None:
+    for path, made in ((EVENTS, written_events), (LOG, written_log)):
+        if not path.exists():
+            path.write_text(json.dumps(made(), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
