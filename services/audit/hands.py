@@ -55,17 +55,26 @@ class HandVerifier:
 
     async def verify_due(self) -> int:
         """Verify some of the hands that are due; returns how many."""
-        due = await self._database.run(lambda c: c.fetch(statements.HANDS_DUE, self._hands_at_once))
-        for hand in due:
-            events = await self._database.run(
-                lambda c, hand=hand: c.fetch(  # type: ignore[misc]
-                    statements.OF_STREAM, hand["stream_id"], hand["needs_version"], hand["last_version"]
-                )
-            )
+        due = await self._database.run(self._due_in)
+        if due:
             # A millisecond a hand, off the loop: calls are answered meanwhile.
-            report = await asyncio.to_thread(_verified, events, hand["hand_id"])
-            await self._database.run(lambda c, hand=hand, report=report: _keep(c, hand, report))  # type: ignore[misc]
+            reports = await asyncio.to_thread(lambda: [_verified(events, hand["hand_id"]) for hand, events in due])
+            judged = [(hand, report) for (hand, _), report in zip(due, reports, strict=True)]
+            await self._database.run(lambda c: _keep(c, judged))
         return len(due)
+
+    async def _due_in(self, connection: Connection) -> list[tuple[Any, list[Any]]]:
+        """Return hands that are due, each with the events from its secret's commitment to its end."""
+        hands = await connection.fetch(statements.HANDS_DUE, self._hands_at_once)
+        return [
+            (
+                hand,
+                await connection.fetch(
+                    statements.OF_STREAM, hand["stream_id"], hand["needs_version"], hand["last_version"]
+                ),
+            )
+            for hand in hands
+        ]
 
 
 def _verified(rows: list[Any], hand_id: str) -> Report:
@@ -91,27 +100,43 @@ def _verified(rows: list[Any], hand_id: str) -> Report:
         return Report(Verdict.NOT_VERIFIED, hand_id, found=str(error))
 
 
-async def _keep(connection: Connection, hand: Any, report: Report) -> None:
-    """Keep a verdict once, and its finding with it."""
+async def _keep(connection: Connection, judged: list[tuple[Any, Report]]) -> None:
+    """Keep each verdict once, and its finding with it."""
     await connection.execute(statements.ONE_AT_A_TIME)
-    detail = report.detail or report.found
-    is_first = await connection.fetchval(
-        statements.HAND_VERDICT,
-        hand["stream_id"],
-        hand["first_version"],
-        VERDICT_NUMBERS[report.verdict],
-        report.at_version,
-        report.rule,
-        detail,
-        report.acts,
-        report.reveals,
+    findings = [
+        await _finding(connection, hand, report)
+        for hand, report in judged
+        if await _is_first_verdict(connection, hand, report) and not report.is_verified
+    ]
+    await record(connection, findings)
+
+
+async def _is_first_verdict(connection: Connection, hand: Any, report: Report) -> bool:
+    return bool(
+        await connection.fetchval(
+            statements.HAND_VERDICT,
+            hand["stream_id"],
+            hand["first_version"],
+            VERDICT_NUMBERS[report.verdict],
+            report.at_version,
+            report.rule,
+            report.detail or report.found,
+            report.acts,
+            report.reveals,
+        )
     )
-    if not is_first or report.is_verified:
-        return
+
+
+async def _finding(connection: Connection, hand: Any, report: Report) -> Finding:
     at_version = report.at_version or hand["first_version"]
     seq = await connection.fetchval(statements.SEQ_OF, TABLE_FEED, hand["stream_id"], at_version)
     kind = str(report.rule) if report.rule is not None else "HAND_ID_INVALID"
-    finding = Finding(
-        TABLE_FEED, seq or hand["ended_seq"], hand["stream_id"], at_version, kind, detail, hand["hand_id"]
+    return Finding(
+        TABLE_FEED,
+        seq or hand["ended_seq"],
+        hand["stream_id"],
+        at_version,
+        kind,
+        report.detail or report.found,
+        hand["hand_id"],
     )
-    await record(connection, [finding])
