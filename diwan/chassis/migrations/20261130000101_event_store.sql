@@ -29,7 +29,8 @@ create table event (
     type_id smallint not null,
     schema_v smallint not null,
     recorded_at_ms bigint not null,
-    body bytea not null,
+    -- With its headers it must fit a message of the bus, which takes 64 KiB: a bigger one would stop the relay for good.
+    body bytea not null check (octet_length(body) <= 61440),
     prev_hash bytea not null check (octet_length(prev_hash) = 32),
     hash bytea not null check (octet_length(hash) = 32),
     primary key (stream_id, version)

@@ -5,7 +5,9 @@ import json
 import os
 import shutil
 import signal
+from uuid import uuid4
 
+import msgspec
 import pytest
 
 from diwan.chassis.bus import Bus, BusError, BusUnavailable, rebuild, stream_name
@@ -15,7 +17,9 @@ from diwan.chassis.feed import relay as relay_module
 from diwan.chassis.feed.envelope import event_of
 from diwan.chassis.feed.relay import Relay
 from diwan.chassis.feed.task import FeedTask, sequence_all
+from diwan.chassis.store import NewEvent
 from tests.integration.feed.conftest import FEED_ID, Fed, head_reaches, wait_until
+from tests.integration.store.conftest import new_append
 
 
 async def sequenced(fed: Fed, events: int) -> None:
@@ -49,6 +53,17 @@ async def test_d3_the_copy_has_the_feeds_numbers_bytes_and_cloudevents_attribute
     assert message.headers["ce-source"] == "/diwan/table"
     assert message.headers["ce-time"] == "1970-01-01T00:00:01.000Z"
     assert event_of(FEED_ID, 17, message.headers, message.body) == event
+
+
+async def test_the_biggest_event_that_the_store_takes_fits_the_bus(fed: Fed, bus: Bus):
+    append = new_append(uuid4())
+    events = tuple(NewEvent(7, 1, os.urandom(61_440), uuid4()) for _ in range(2))
+    await fed.store.append(msgspec.structs.replace(append, events=events))
+    await sequenced(fed, 0)
+
+    assert await relay_all(Relay(bus, fed.feed, "table")) == 2
+
+    assert (await scrub(bus, fed.feed, "table")).is_equal
 
 
 async def test_a_damaged_or_moved_message_is_no_event(fed: Fed, bus: Bus):

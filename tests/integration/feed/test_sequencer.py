@@ -81,6 +81,21 @@ async def test_d2_an_event_waits_for_its_predecessor(fed: Fed, superuser_of):
     await connection.close()
 
 
+async def test_events_that_wait_for_a_predecessor_hold_up_no_other_stream(fed: Fed, superuser_of):
+    stuck, other = uuid4(), uuid4()
+    await fed.append(stuck, events=40)
+    await fed.append(other, events=3)
+    superuser = await superuser_of(fed)
+    await superuser.execute("delete from outbox where stream_id = $1 and version = 1", stuck)
+    connection = await fed.sequencer()
+
+    assert await sequence(connection, FEED_ID, limit=5) == 1
+    assert await sequence_all(connection, FEED_ID) == 2
+
+    assert {e.event.stream_id for e in await fed.all()} == {other}
+    await connection.close()
+
+
 async def test_d1_a_transaction_that_commits_late_is_numbered_late_and_holds_up_nobody(fed: Fed):
     late = uuid4()
     slow = await asyncpg.connect(fed.database.url("table_rw"))

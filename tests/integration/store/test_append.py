@@ -4,6 +4,7 @@ import asyncio
 from uuid import UUID, uuid4
 
 import asyncpg
+import msgspec
 import pytest
 
 from diwan.chassis.store import (
@@ -11,6 +12,7 @@ from diwan.chassis.store import (
     Conflict,
     ConflictKind,
     EventStore,
+    NewEvent,
     OutcomeKind,
     append_in,
     create_stream_in,
@@ -168,13 +170,24 @@ async def test_an_append_against_the_schema_fails_alone_too(store: EventStore):
     used = new_append(uuid4())
     await store.append(used)
     bad = new_append(uuid4())
-    bad = type(bad)(**{f: getattr(bad, f) for f in bad.__struct_fields__ if f != "events"}, events=used.events)
+    bad = msgspec.structs.replace(bad, events=used.events)
     good = [new_append(uuid4()) for _ in range(10)]
 
     answers = await asyncio.gather(*map(store.append, [*good[:5], bad, *good[5:]]), return_exceptions=True)
 
     assert isinstance(answers.pop(5), asyncpg.UniqueViolationError)
     assert {type(answer).__name__ for answer in answers} == {"Appended"}
+
+
+async def test_an_event_too_big_for_the_bus_is_refused_and_leaves_nothing(store: EventStore):
+    append = new_append(uuid4())
+    events = (NewEvent(7, 1, b"x" * 61_441, uuid4()),)
+    big = msgspec.structs.replace(append, events=events)
+
+    with pytest.raises(asyncpg.CheckViolationError):
+        await store.append(big)
+
+    assert await store.head(append.stream_id) is None
 
 
 async def test_many_callers_of_one_stream_are_ordered_one_in_flight(store: EventStore):
