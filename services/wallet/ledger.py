@@ -173,6 +173,12 @@ class Ledger:
         except DATABASE_TROUBLE as error:
             self._cut()
             await self._doubt(attempt, error)
+        except Exception as error:
+            # A fault of ours inside a transaction that is rolled back: one bad request must not end the wallet.
+            _log.exception("ledger_commit_failed", requests=len(attempt.waiting))
+            self._cut()
+            self._doubtful = None
+            self._isolate(attempt, error)
         except BaseException:
             self._cut()
             self._doubtful = attempt
@@ -252,7 +258,7 @@ class Ledger:
         await asyncio.sleep(RETRY_SECONDS)
 
     def _isolate(self, attempt: _Attempt, error: Exception) -> None:
-        """Nothing was stored, and the database says that one of the requests is at fault: find it alone."""
+        """Nothing was stored, and one of the requests is at fault: find it alone."""
         if len(attempt.waiting) == 1:
             attempt.waiting[0].fail(error)
             return

@@ -42,7 +42,11 @@ linked = st.builds(
 )
 revocations = st.builds(Revocation, st.sampled_from(IDS), st.just("TABLE_CLOSED"), st.just("table"))
 confirmations = st.builds(
-    Confirmation, st.sampled_from(IDS), st.sampled_from(ESCROWS).map(lambda a: a.account_id), st.integers(1, 50)
+    Confirmation,
+    st.sampled_from(IDS),
+    st.sampled_from(PLAYERS).map(lambda a: a.account_id),
+    st.sampled_from(ESCROWS).map(lambda a: a.account_id),
+    st.integers(1, 50),
 )
 batches = st.lists(st.lists(st.one_of(linked, linked, linked, revocations, confirmations), max_size=8), max_size=5)
 

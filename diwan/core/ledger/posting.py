@@ -91,9 +91,10 @@ class Revocation(Struct, frozen=True):
 
 
 class Confirmation(Struct, frozen=True):
-    """The caller holds that a transfer into this account is posted; nothing is moved."""
+    """The caller holds that this transfer is posted; nothing is moved."""
 
     transfer_id: str
+    debit_account: str
     credit_account: str
     amount: int
 
@@ -182,14 +183,15 @@ class _Batch:
                 return self._confirm(request)
 
     def _take_set(self, request: LinkedSet) -> Outcome:
+        if request.is_opening and all(account.account_id in self.accounts for account in request.opens):
+            # What came with the first opening is settled for ever, also where a later one would bring something else.
+            return Outcome(tuple(Verdict(t.transfer_id, Result.EXISTS) for t in request.transfers), is_done=True)
         known = [self._known(transfer) for transfer in request.transfers]
         if any(known):
             return self._already(request, known)
         mark = (len(self.opened), len(self.posted), len(self.entries))
         before: dict[str, Account | None] = {}
         has_opened = self._open(request.opens, before)
-        if request.is_opening and not has_opened:
-            return Outcome(tuple(Verdict(t.transfer_id, Result.EXISTS) for t in request.transfers), is_done=True)
         results: list[Result] = []
         for transfer in request.transfers:
             is_seated = not request.tops_up or self._is_like(request.tops_up, transfer)
@@ -349,11 +351,11 @@ class _Batch:
 
     def _confirm(self, request: Confirmation) -> Outcome:
         there = self.transfers.get(request.transfer_id)
-        is_there = (
-            there is not None
-            and there.credit_account == request.credit_account
-            and there.amount == request.amount
-        )  # fmt: skip
+        is_there = there is not None and (there.debit_account, there.credit_account, there.amount) == (
+            request.debit_account,
+            request.credit_account,
+            request.amount,
+        )
         result = Result.EXISTS if is_there else Result.NOT_POSTED
         return Outcome((Verdict(request.transfer_id, result),), is_done=is_there)
 

@@ -150,7 +150,7 @@ def _funded(table: TableSeats, event: SeatFunded) -> Step:
     table = _answered(table, asked)
     table = _with(table, replace(sitting, stack=sitting.stack + event.amount))
     escrow = escrow_account(sitting.sitting).account_id
-    return table, (Confirmation(event.transfer_id, escrow, event.amount),)
+    return table, (Confirmation(event.transfer_id, _home(sitting), escrow, event.amount),)
 
 
 def _refused(table: TableSeats, event: BuyInRefused, cause: str) -> Step:
@@ -204,10 +204,14 @@ def _released(table: TableSeats, event: SeatReleased, cause: str) -> Step:
             table = _answered(table, asked)
             requests.append(Revocation(asked.transfer_id, "SEAT_RELEASED", cause))
     escrow = escrow_account(sitting.sitting).account_id
-    home = BOTS.account_id if sitting.is_bot else player_account(sitting.player).account_id
-    cash_out = Transfer(named_id(sitting.sitting, "cash_out"), escrow, home, event.amount, "cash_out", cause)
+    cash_out = Transfer(named_id(sitting.sitting, "cash_out"), escrow, _home(sitting), event.amount, "cash_out", cause)
     requests.append(LinkedSet((cash_out,) if event.amount else (), closes=(escrow,)))
     return _without(table, sitting.sitting), tuple(requests)
+
+
+def _home(sitting: Sitting) -> str:
+    """Return the account that a sitting's chips come from and go to."""
+    return BOTS.account_id if sitting.is_bot else player_account(sitting.player).account_id
 
 
 def _at(table: TableSeats, seat: int) -> Sitting:

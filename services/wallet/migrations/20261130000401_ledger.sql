@@ -23,6 +23,8 @@ create table account (
 ) with (fillfactor = 70);
 comment on column account.version is 'Counts the account''s entries, without gap.';
 create index account_of_kind on account (kind, account_id);
+-- Sittings end, their accounts stay: only the open ones are ever listed.
+create index account_open_escrow on account (account_id) where kind = 'escrow' and not is_closed;
 
 create table transfer (
     transfer_id uuid primary key,

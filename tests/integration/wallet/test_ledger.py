@@ -347,3 +347,33 @@ async def test_a_set_that_names_a_transfer_twice_hurts_nobody_else_in_its_commit
 
     assert (bad.outcome.is_done, good.outcome.is_done) == (False, True)
     assert await faults(superuser) == []
+
+
+async def test_a_fault_of_the_programs_own_hits_only_the_request_that_has_it(ledger, superuser):
+    """One request that no check foresaw fails alone; those that shared its commit are answered, and so is who comes later."""
+    amal, dina = await rich_players(ledger, 2)
+    bad = LinkedSet((Transfer(new_id(), amal.account_id, dina.account_id, 1, "c", "a \0 in a text"),))
+    worse = LinkedSet((Transfer("no id at all", amal.account_id, dina.account_id, 1, "c", "c"),))
+
+    first, second, good = await asyncio.gather(
+        *(ledger.ask(request) for request in (bad, worse, moving(new_id(), amal, dina, 1))), return_exceptions=True
+    )
+    later = await ledger.ask(moving(new_id(), amal, dina, 1))
+
+    assert isinstance(first, Exception)
+    assert isinstance(second, Exception)
+    assert [result(good), result(later)] == [Result.CREATED] * 2
+    assert await faults(superuser) == []
+
+
+async def test_a_request_that_the_core_cannot_decide_does_not_end_the_ledger(ledger, superuser):
+    amal, dina = await rich_players(ledger, 2)
+    nonsense = LinkedSet((Transfer(new_id(), amal.account_id, dina.account_id, "much", "c", "c"),))
+
+    first, good = await asyncio.gather(
+        ledger.ask(nonsense), ledger.ask(moving(new_id(), amal, dina, 1)), return_exceptions=True
+    )
+
+    assert isinstance(first, TypeError)
+    assert result(good) is Result.CREATED
+    assert await faults(superuser) == []

@@ -258,6 +258,20 @@ def test_an_opening_brings_its_grant_once_even_under_another_id():
     assert balance(books, omar) == 10_000
 
 
+def test_an_account_that_is_there_keeps_its_grant_when_the_house_grants_something_else():
+    omar = player_account("omar")
+
+    def opening(amount: int) -> LinkedSet:
+        return LinkedSet((transfer("grant", STARTING_GRANT, omar, amount),), opens=(omar,), is_opening=True)
+
+    _, books = when(given(), opening(10_000))
+    later, books = when(books, opening(5_000), LinkedSet((), opens=(omar,), is_opening=True))
+
+    assert [outcome.is_done for outcome in later.outcomes] == [True, True]
+    assert [outcome.has_opened for outcome in later.outcomes] == [False, False]
+    assert balance(books, omar) == 10_000
+
+
 def test_an_account_closes_empty_or_not_at_all_and_then_takes_nothing():
     books = given(LinkedSet((transfer("in", AMAL, ESCROW, 100),), opens=(ESCROW,)))
     short = LinkedSet((transfer("short", ESCROW, AMAL, 99),), closes=(ESCROW.account_id,))
@@ -322,13 +336,14 @@ def test_a_confirmation_holds_only_for_the_very_transfer():
 
     decision, _ = when(
         books,
-        Confirmation(buy_in.transfer_id, ESCROW.account_id, 100),
-        Confirmation(buy_in.transfer_id, ESCROW.account_id, 101),
-        Confirmation(buy_in.transfer_id, AMAL.account_id, 100),
-        Confirmation(named_id(AMAL.account_id, "other"), ESCROW.account_id, 100),
+        Confirmation(buy_in.transfer_id, AMAL.account_id, ESCROW.account_id, 100),
+        Confirmation(buy_in.transfer_id, AMAL.account_id, ESCROW.account_id, 101),
+        Confirmation(buy_in.transfer_id, AMAL.account_id, DINA.account_id, 100),
+        Confirmation(buy_in.transfer_id, DINA.account_id, ESCROW.account_id, 100),
+        Confirmation(named_id(AMAL.account_id, "other"), AMAL.account_id, ESCROW.account_id, 100),
     )
 
-    assert [outcome.is_done for outcome in decision.outcomes] == [True, False, False, False]
+    assert [outcome.is_done for outcome in decision.outcomes] == [True, False, False, False, False]
 
 
 def test_the_bots_account_is_filled_by_a_ledger_line_of_its_own():

@@ -73,8 +73,8 @@ def test_a_funded_seat_is_checked_against_the_ledger():
     _, requests = given(*SEATED)
 
     assert requests == [
-        Confirmation(S0, escrow_account(S0).account_id, 100),
-        Confirmation(S1, escrow_account(S1).account_id, 100),
+        Confirmation(S0, player_account("p0").account_id, escrow_account(S0).account_id, 100),
+        Confirmation(S1, BOTS.account_id, escrow_account(S1).account_id, 100),
     ]
 
 
@@ -135,7 +135,7 @@ def test_a_top_up_adds_to_the_stack_of_the_next_hand():
     )
 
     assert table.sittings[0].stack == 120
-    assert requests[2] == Confirmation(TOP_UP, escrow_account(S0).account_id, 50)
+    assert requests[2] == Confirmation(TOP_UP, player_account("p0").account_id, escrow_account(S0).account_id, 50)
 
 
 def test_a_refused_buy_in_leaves_no_sitting_and_can_never_come_true():
