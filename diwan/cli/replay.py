@@ -17,8 +17,8 @@ from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, running_stack
 from diwan.client import DiwanError, connect
 from diwan.client.tables import Tables
 from diwan.core.cards import format_card
-from diwan.core.fairness import Reveal, verify_reveal
-from diwan.core.hand.events import HandStarted
+from diwan.core.fairness import SECRET_BYTES, Reveal, deal, secret_commitment, verify_reveal
+from diwan.core.hand.events import HandSeat, HandStarted
 from diwan.history import Entry, Step, hand_steps
 from diwan.history.text import cards_text, clock_text, plain_lines, seat_text, time_left_text, who_text
 from diwan.verifier.chain import LogReader
@@ -137,19 +137,33 @@ async def _opened(wanted: Wanted, started: HandStarted, tables_of: TablesOf) -> 
     if seat is None or wanted.reason:
         tables = tables_of(Role.AUDITOR, "replay")
     else:
-        tables = tables_of(Role.PLAYER, _player_at(started, seat))
+        holder = _seat_at(started, seat)
+        tables = tables_of(Role.BOT if holder.is_bot else Role.PLAYER, holder.player)
     answer = await tables.open_hand(wanted.hand_id, seat=seat, reason=wanted.reason, case_id=wanted.case_id)
     reveals = tuple(reveal for opened in answer.seats for reveal in read_reveals(opened.reveals))
     for reveal in reveals:
         if not verify_reveal(started.hand_id, started.deck_root, reveal):
             raise ReplayFailedError(f"the card shown for position {reveal.position} is not the one that was dealt")
+    if answer.secret:
+        _check_secret(started, answer.secret)
     return reveals
 
 
-def _player_at(started: HandStarted, seat: int) -> str:
+def _check_secret(started: HandStarted, secret: bytes) -> None:
+    """An auditor is told the secret: the whole deck follows from it and from the seats' seeds (F5)."""
+    seeds = {one.seat: one.seed for one in started.seeds}
+    if (
+        len(secret) != SECRET_BYTES
+        or secret_commitment(started.hand_id, secret) != started.secret_commitment
+        or deal(started.hand_id, secret, seeds).root != started.deck_root
+    ):
+        raise ReplayFailedError("the secret that was told does not give the deck that was committed to")
+
+
+def _seat_at(started: HandStarted, seat: int) -> HandSeat:
     for one in started.seats:
         if one.seat == seat:
-            return one.player
+            return one
     seats = ", ".join(str(one.seat) for one in started.seats)
     raise ReplayFailedError(f"seat {seat} was not dealt in; these were: {seats}")
 

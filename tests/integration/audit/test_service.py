@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 import pytest
 
@@ -15,6 +16,11 @@ from diwan.chassis.access import Role
 from diwan.cli.replay import Wanted, tell
 from diwan.cli.stack.stack import Stack
 from diwan.client import DiwanClient, DiwanError, connect
+from diwan.core.log import StreamKind
+from diwan.verifier import verify_stream
+from diwan.wire.stored import logged_event
+
+OWNER_CHANGED = 41
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -69,13 +75,13 @@ async def status_with(client: DiwanClient, hands: int, seconds: float = 60) -> p
             await asyncio.sleep(0.1)
 
 
-async def newest_ended_hand(client: DiwanClient, table_id: str) -> str:
-    """The id of a hand of this table that has ended, as soon as there is one."""
-    async with asyncio.timeout(30):
+async def ended_hands(client: DiwanClient, table_id: str, count: int) -> list[str]:
+    """The ids of the hands of this table that have ended, newest first, once there are so many."""
+    async with asyncio.timeout(60):
         while True:
-            async for hand in client.tables.hands(table_id=table_id):
-                if hand.last_version:
-                    return hand.hand_id
+            hands = [hand.hand_id async for hand in client.tables.hands(table_id=table_id) if hand.last_version]
+            if len(hands) >= count:
+                return hands
             await asyncio.sleep(0.05)
 
 
@@ -100,7 +106,7 @@ async def test_what_is_played_is_verified_and_nothing_is_found(stack):
         assert [feed.service for feed in status.feeds] == ["table", "wallet"]
         assert [finding async for finding in client.audit.findings()] == []
         assert (status.hands_not_verified, status.hands_cannot_say) == (0, 0)
-        hand_id = await newest_ended_hand(client, table_id)
+        hand_id = (await ended_hands(client, table_id, 1))[0]
         verdict = await verdict_on(client, hand_id)
         assert verdict.verdict == pb.VERDICT_VERIFIED
         assert verdict.acts > 2
@@ -117,6 +123,28 @@ async def test_killed_in_mid_play_it_goes_on_where_it_was(stack):
     assert stack.restarts["audit"] >= 1
 
 
+async def test_the_log_of_a_killed_table_service_is_verified_whole(stack):
+    """H3, H9, O3: owners change, hands are resumed or voided, and every command can still be decided again."""
+    async with client_of(stack, "op", Role.OPERATOR) as client, played_table(stack, client) as table_id:
+        before = await ended_hands(client, table_id, 2)
+        os.kill(stack.child("table").pid, signal.SIGKILL)
+        await ended_hands(client, table_id, len(before) + 3)
+        after = await client.audit.get_status()
+        assert (after.findings, after.hands_not_verified, after.hands_cannot_say) == (0, 0, 0)
+        service = client.with_token(stack.token("op", Role.OPERATOR))
+        feed = [event async for event in service.feed("table").events()]
+    stream_id = UUID(table_id).bytes
+    events = [logged_event(each.event) for each in feed if each.event.stream_id == stream_id]
+    last_command = events[-1].command_id
+    whole = [event for event in events if event.command_id != last_command]
+    report = verify_stream(stream_id, StreamKind.TABLE, whole)
+    assert report.is_verified, (report.at_version, report.rule, report.expected, report.found)
+    assert len(report.hands) >= 4
+    owners = [each for each in whole if each.type_id == OWNER_CHANGED]
+    assert len(owners) >= 2
+    assert sorted({each.epoch for each in whole}) == [0, *(each.epoch for each in owners)], "0 created the table"
+
+
 async def test_a_hand_is_told_as_each_may_see_it(stack):
     """S4 and the one door to hidden cards."""
     async with client_of(stack, "op", Role.OPERATOR) as client:
@@ -125,7 +153,7 @@ async def test_a_hand_is_told_as_each_may_see_it(stack):
             return client.with_token(stack.token(subject, role)).tables
 
         async with played_table(stack, client) as table_id:
-            hand_id = await newest_ended_hand(client, table_id)
+            hand_id = (await ended_hands(client, table_id, 1))[0]
         public = await tell(Wanted(hand_id), tables_of)
         seat = public.steps[-1].seats[0].seat
         own = await tell(Wanted(hand_id, str(seat)), tables_of)

@@ -43,6 +43,7 @@ class House:
         self.events = self.insider.events[self.insider.start() : self.insider.end() + 1] if events is None else events
         self.wrong_card = wrong_card
         self.opened = []
+        self.secret = self.insider.table.secrets[self.insider.hand_id]
 
     def tables_of(self, role, subject):
         async def get_hand(_hand_id):
@@ -51,7 +52,7 @@ class House:
 
         async def open_hand(_hand_id, *, seat, reason, case_id):
             self.opened.append((role, subject, seat, reason, case_id))
-            answer = pb.OpenHandResponse()
+            answer = pb.OpenHandResponse(secret=self.secret if role is Role.AUDITOR and seat is None else b"")
             for number, positions in self.holdings.items():
                 if seat in {None, number}:
                     reveals = self.insider.table.deck.reveals(positions)
@@ -115,6 +116,15 @@ async def test_a_card_that_was_not_dealt_is_never_told():
     """F3: what the service shows is held against the root in the log."""
     house = House(wrong_card=True)
     with pytest.raises(ReplayFailedError, match="not the one that was dealt"):
+        await house.tell("auditor", "dispute")
+
+
+@pytest.mark.parametrize("secret", [bytes(32), b"short"])
+async def test_a_secret_that_gives_another_deck_is_told_so(secret):
+    """F5."""
+    house = House()
+    house.secret = secret
+    with pytest.raises(ReplayFailedError, match="does not give the deck"):
         await house.tell("auditor", "dispute")
 
 
