@@ -55,6 +55,7 @@ _DECIDED_BY: Final = {
 }
 _VOID: Final = {
     "no_voluntary_bet": "nobody bet",
+    "no_raise": "nobody raised",
     "interrupted": "it was interrupted",
     "operator": "an operator decided so",
 }
@@ -103,9 +104,10 @@ def describe(event: TableEvent, cards: Cards, recorded_at_ms: int, seats: Sequen
             return f"pays the {name} of {amount}: {_shares(shares)}"
         case DeadlineMoved(reason=reason, deadline_ms=deadline_ms):
             return f"gives {seconds(deadline_ms - recorded_at_ms)} to decide again: {reason}"
-        case HandVoided(reason=reason, refunds=refunds, decided_by=decided_by):
+        case HandVoided(reason=reason, refunds=refunds, decided_by=decided_by, carried=carried):
             back = f", back go {_shares(refunds)}" if refunds else ""
-            return f"voids the hand because {_VOID[reason]}{back}{_DECIDED_BY[decided_by]}"
+            stays = f", {carried} stay in the middle for the next hand" if carried else ""
+            return f"voids the hand because {_VOID[reason]}{back}{stays}{_DECIDED_BY[decided_by]}"
         case _:
             return _at_the_table(event)
 
@@ -129,15 +131,21 @@ def _acted(event: Acted) -> str:
             text = f"raises to {event.to} (adds {event.added})"
         case _:
             assert_never(event.kind)
+    if event.is_sarab:
+        return f"plays Sarab: {text}, all-in" + _DECIDED_BY[event.decided_by]
     return text + (", all-in" if event.is_all_in else "") + _DECIDED_BY[event.decided_by]
 
 
 def _hand_started(event: HandStarted) -> str:
     rules = event.settings
     limit = rules.limit.replace("_", "-")
+    stakes = f"{rules.small_blind}/{rules.big_blind}"
+    if rules.sarab is not None:
+        carried = f", {event.carried} carried over" if event.carried else ""
+        stakes = f"deal {event.deal_no}, forced bet {rules.big_blind}{carried}"
     seats = ", ".join(str(seat.seat) for seat in event.seats)
     return (
-        f"begins hand {event.hand_no}: {limit} {rules.game} {rules.small_blind}/{rules.big_blind}, "
+        f"begins hand {event.hand_no}: {limit} {rules.game} {stakes}, "
         f"seats {seats}, button {event.button}, deck {event.deck_root.hex()[:16]}"
     )
 

@@ -44,6 +44,9 @@ class PlayedHand:
         big_blind_seat: Seat | None,
         dues: tuple[Due, ...],
         script: Json,
+        *,
+        deal_no: int = 0,
+        carried: Chips = 0,
     ) -> None:
         self.game = GAMES[settings.game]
         self.table_stacks = tuple(stacks)
@@ -70,6 +73,8 @@ class PlayedHand:
                 next_commitment=_NO_HASH,
                 version=0,
                 now_ms=0,
+                deal_no=deal_no,
+                carried=carried,
             )
         )
 
@@ -142,7 +147,7 @@ class PlayedHand:
             else {
                 "fold": actions.fold,
                 "check": actions.check,
-                "sarab": False,
+                "sarab": actions.sarab,
                 "call": actions.call,
                 "bet": _listed(actions.bet),
                 "raise": _listed(actions.raise_to),
@@ -159,6 +164,7 @@ class PlayedHand:
 
     def see_start(self) -> dict[str, Any]:
         """Return everything that ``start`` may ask for."""
+        started = self.live.deal.started
         blinds: dict[str, int] = {}
         antes: set[int] = {0}
         for event in self.events:
@@ -170,7 +176,7 @@ class PlayedHand:
             "button": self.button,
             "stacks": list(self.table_stacks),
             "blinds": blinds,
-            "ante": max(antes),
+            "ante": started.settings.big_blind if started.deal_no else max(antes),
             "destellos": None,
         }
 

@@ -16,6 +16,7 @@ from diwan.scenarios.capsa import CapsaTable, PlayedCapsa
 from diwan.scenarios.format import FormatError, Json, read_scenario, whole_number
 from diwan.scenarios.played import PlayedHand, UnknownCard
 from diwan.scenarios.rules import ScenarioRules, big_blind_seat, place_bets, read_rules, recorded_positions
+from diwan.scenarios.sarab import SarabTable
 
 _UNORDERED: Final = frozenset({"shown", "powers"})
 
@@ -72,7 +73,9 @@ def run_scenario(scenario: Json) -> list[Failure]:
     if game not in GAMES and game != "capsa":
         return [Failure("the scenario", f"not supported: game {game}")]
     try:
-        return _run_capsa(scenario) if game == "capsa" else _run_hands(scenario)
+        if game == "capsa":
+            return _run_capsa(scenario)
+        return _run_sarab(scenario) if game == "sarab" else _run_hands(scenario)
     except FormatError as error:
         return [Failure("the scenario", f"unreadable: {error}")]
 
@@ -126,7 +129,25 @@ def _run_capsa(scenario: Json) -> list[Failure]:
             played = table.deal(script)
         except (Rejected, UnknownCard) as error:
             return [Failure(f"{prefix}start", f"the hand does not begin: {error}")]
-        failures = _run_script(played, script, table.next_button)
+        failures = _run_script(played, script, lambda: table.next_button(played.stacks))  # noqa: B023  (called at once)
+        if failures:
+            return [Failure(prefix + each.where, each.what, each.expected, each.found) for each in failures]
+        table.take(played)
+    return []
+
+
+def _run_sarab(scenario: Json) -> list[Failure]:
+    table = SarabTable(scenario)
+    hands = scenario.get("hands")
+    for number, script in enumerate([scenario] if hands is None else hands):
+        prefix = "" if hands is None else f"hand {number}, "
+        try:
+            played = table.deal(script)
+        except (Rejected, UnknownCard) as error:
+            return [Failure(f"{prefix}start", f"the hand does not begin: {error}")]
+        if played is None:
+            return [Failure(f"{prefix}start", "fewer than two seats have chips left")]
+        failures = _run_script(played, script, lambda: table.next_button(played))  # noqa: B023  (called at once)
         if failures:
             return [Failure(prefix + each.where, each.what, each.expected, each.found) for each in failures]
         table.take(played)
@@ -147,16 +168,14 @@ def _run_hand(
     except (Rejected, UnknownCard) as error:
         return [Failure("start", f"the hand does not begin: {error}")], None
 
-    def button_next(stacks: list[Chips]) -> int | None:
-        following = _following(rules, stacks, positions.spots)
+    def button_next() -> int | None:
+        following = _following(rules, played.stacks, positions.spots)
         return None if following is None else following.spots.button
 
     return _run_script(played, script, button_next), played
 
 
-def _run_script(
-    played: PlayedHand | PlayedCapsa, script: Json, button_next: Callable[[list[Chips]], int | None]
-) -> list[Failure]:
+def _run_script(played: PlayedHand | PlayedCapsa, script: Json, button_next: Callable[[], int | None]) -> list[Failure]:
     failures = _compare("start", script.get("start", {}), played.see_start())
     for number, step in enumerate(script.get("steps", [])):
         if failures:
@@ -167,7 +186,7 @@ def _run_script(
     seen = played.see()
     if not played.is_over:
         return [Failure("end", "the hand is not over", "over", seen["street"])]
-    found = {**seen, **played.see_end(), "button_next": button_next(played.stacks)}
+    found = {**seen, **played.see_end(), "button_next": button_next()}
     return _compare("end", script["end"], found)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final, get_type_hints
 
 from diwan.api.event.v1 import hand_pb2 as pb
 from diwan.core.hand import events as hand
-from diwan.core.hand.settings import HandSettings
+from diwan.core.hand.settings import HandSettings, SarabSettings
 from diwan.wire.mapping import Row, known, named, texts
 
 ACTION_NUMBER, ACTION_NAME = named(hand.ActionKind, pb.ActionKind)
@@ -14,12 +14,15 @@ DECIDED_BY_NUMBER, DECIDED_BY_NAME = named(hand.DecidedBy, pb.DecidedBy)
 POST_NUMBER, POST_NAME = named(hand.PostKind, pb.PostKind)
 RESULT_NUMBER, RESULT_NAME = named(hand.HandResult, pb.HandResult)
 STREET_NUMBER, STREET_NAME = named(get_type_hints(hand.BoardDealt)["street"], pb.Street)
-VOID_NUMBER, VOID_NAME = named(get_type_hints(hand.HandVoided)["reason"], pb.VoidReason)
+VOID_NUMBER, VOID_NAME = named(hand.VoidReason, pb.VoidReason)
 
 _SETTINGS = get_type_hints(HandSettings)
 _GAMES: Final = texts(_SETTINGS["game"])
 _LIMITS: Final = texts(_SETTINGS["limit"])
 _SHOW_ALL_IN: Final = texts(_SETTINGS["show_all_in"])
+_SARAB = get_type_hints(SarabSettings)
+_VOID_RULES: Final = texts(_SARAB["void_rule"])
+_VOID_ANTES: Final = texts(_SARAB["void_antes"])
 
 
 def write_settings(message: pb.HandSettings, settings: HandSettings) -> None:
@@ -31,6 +34,8 @@ def write_settings(message: pb.HandSettings, settings: HandSettings) -> None:
     message.short_allins_add_up = settings.short_allins_add_up
     message.show_all_in = settings.show_all_in
     message.decision_seconds = settings.decision_seconds
+    if settings.sarab is not None:
+        _write_sarab(message.sarab, settings.sarab)
 
 
 def read_settings(message: pb.HandSettings) -> HandSettings:
@@ -43,6 +48,32 @@ def read_settings(message: pb.HandSettings) -> HandSettings:
         short_allins_add_up=message.short_allins_add_up,
         show_all_in=known(_SHOW_ALL_IN, message.show_all_in),
         decision_seconds=message.decision_seconds,
+        sarab=_read_sarab(message.sarab) if message.HasField("sarab") else None,
+    )
+
+
+def _write_sarab(message: pb.SarabSettings, settings: SarabSettings) -> None:
+    message.SetInParent()
+    message.forced_bets.extend(settings.forced_bets)
+    message.deals_per_level = settings.deals_per_level
+    message.void_rule = settings.void_rule
+    message.void_antes = settings.void_antes
+    message.void_counts_as_deal = settings.void_counts_as_deal
+    message.raises_before_river = settings.raises_before_river
+    message.sarab_ignores_cap = settings.sarab_ignores_cap
+    message.no_fold_at_or_below = settings.no_fold_at_or_below
+
+
+def _read_sarab(message: pb.SarabSettings) -> SarabSettings:
+    return SarabSettings(
+        forced_bets=tuple(message.forced_bets),
+        deals_per_level=message.deals_per_level,
+        void_rule=known(_VOID_RULES, message.void_rule),
+        void_antes=known(_VOID_ANTES, message.void_antes),
+        void_counts_as_deal=message.void_counts_as_deal,
+        raises_before_river=message.raises_before_river,
+        sarab_ignores_cap=message.sarab_ignores_cap,
+        no_fold_at_or_below=message.no_fold_at_or_below,
     )
 
 
@@ -67,6 +98,8 @@ def _write_hand_started(message: pb.HandStarted, event: hand.HandStarted) -> Non
     message.deck_root = event.deck_root
     message.next_commitment = event.next_commitment
     message.started_at_ms = event.started_at_ms
+    message.deal_no = event.deal_no
+    message.carried = event.carried
 
 
 def _read_hand_started(message: pb.HandStarted) -> hand.HandStarted:
@@ -85,6 +118,8 @@ def _read_hand_started(message: pb.HandStarted) -> hand.HandStarted:
         deck_root=message.deck_root,
         next_commitment=message.next_commitment,
         started_at_ms=message.started_at_ms,
+        deal_no=message.deal_no,
+        carried=message.carried,
     )
 
 
@@ -126,6 +161,7 @@ def _write_acted(message: pb.Acted, event: hand.Acted) -> None:
     message.turn = event.turn
     message.decided_by = DECIDED_BY_NUMBER[event.decided_by]
     message.received_at_ms = event.received_at_ms
+    message.is_sarab = event.is_sarab
 
 
 def _read_acted(message: pb.Acted) -> hand.Acted:
@@ -138,6 +174,7 @@ def _read_acted(message: pb.Acted) -> hand.Acted:
         message.turn,
         DECIDED_BY_NAME[message.decided_by],
         message.received_at_ms,
+        message.is_sarab,
     )
 
 
@@ -213,6 +250,7 @@ def _write_hand_voided(message: pb.HandVoided, event: hand.HandVoided) -> None:
     _write_shares(message.refunds, event.refunds)
     message.voided_at_ms = event.voided_at_ms
     message.decided_by = DECIDED_BY_NUMBER[event.decided_by]
+    message.carried = event.carried
 
 
 def _read_hand_voided(message: pb.HandVoided) -> hand.HandVoided:
@@ -221,6 +259,7 @@ def _read_hand_voided(message: pb.HandVoided) -> hand.HandVoided:
         _read_shares(message.refunds),
         message.voided_at_ms,
         DECIDED_BY_NAME[message.decided_by],
+        message.carried,
     )
 
 

@@ -39,6 +39,10 @@ def test_all_capsa_scenarios_are_there():
     assert sum(report.game == "capsa" for report in run_paths(FILES)) == 27
 
 
+def test_all_sarab_scenarios_are_there():
+    assert sum(report.game == "sarab" for report in run_paths(FILES)) == 64
+
+
 def failures_of(**changes):
     return [str(failure) for failure in run_line(json.dumps(HAND | changes)).failures]
 
@@ -138,9 +142,9 @@ def test_the_command_fails_where_there_is_no_scenario(tmp_path):
 
 
 def test_a_game_that_the_core_does_not_play_fails_and_says_so(tmp_path):
-    result = run_command(tmp_path, json.dumps(HAND | {"game": "sarab"}))
+    result = run_command(tmp_path, json.dumps(HAND | {"game": "omaha"}))
     assert result.exit_code == 1
-    assert "not supported: game sarab" in result.stdout
+    assert "not supported: game omaha" in result.stdout
 
 
 def test_one_game_can_be_chosen(tmp_path):

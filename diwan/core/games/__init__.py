@@ -4,5 +4,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from diwan.core.games.holdem import Holdem
+from diwan.core.games.sarab import Sarab
 
-GAMES: Final[Mapping[str, Holdem]] = {"holdem": Holdem()}
+GAMES: Final[Mapping[str, Holdem]] = {game.name: game for game in (Holdem(), Sarab())}

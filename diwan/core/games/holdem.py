@@ -1,19 +1,23 @@
 """Hold'em, and the base of every poker game: another game overrides what it does differently, and nothing else.
 
 Override points: how many hole cards, how strong they are, who begins, how far a bet may go, whether betting is still
-open, whether a fold is allowed, what the clock does for a player, and whether a hand is void before its end.
+open, whether a fold is allowed, what the clock does for a player, whether there is Sarab, whether a hand is void before
+its end and what of it stays in the middle then, and what must hold of a hand's beginning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from diwan.core.cards import Card
 from diwan.core.evaluation import evaluate
 from diwan.core.hand.betting import pot_sized, price_of
-from diwan.core.hand.events import ActionKind, Chips
+from diwan.core.hand.events import ActionKind, Chips, RuleOfVoid
 from diwan.core.hand.state import Deal, LiveHand, Place, Street
+
+if TYPE_CHECKING:
+    from diwan.core.hand.commands import StartHand
 
 
 class Holdem:
@@ -27,6 +31,15 @@ class Holdem:
         "turn": ("river", 1),
     }
     """After each street the next one and how many cards it turns up; no cards are burnt (FORMAT)."""
+
+    has_sarab: ClassVar[bool] = False
+    """Whether going all in is an action of its own (SB-17)."""
+
+    def start_rules(self, command: StartHand) -> Iterator[tuple[str, bool, str]]:
+        """Yield what must hold of a hand's beginning beyond what holds in every game: setting, whether, and why."""
+        yield "sarab", command.settings.sarab is None, "settings of another game"
+        yield "deal_no", command.deal_no == 0, "this game has no schedule of deals"
+        yield "carried", command.carried == 0, "this game carries no pot"
 
     def strength(self, hole: Sequence[Card], board: Sequence[Card]) -> int:
         """Return the strength of a seat's best five cards (HD-2: none, one or two of its own)."""
@@ -55,6 +68,14 @@ class Holdem:
         """Return what is done for a seat whose time is over: check where that is legal, else fold (CL-2)."""
         return "check" if state.bets[place] >= price_of(state) else "fold"
 
-    def void_reason(self, state: LiveHand) -> Literal["no_voluntary_bet"] | None:
+    def is_sarab_free(self, state: LiveHand) -> bool:
+        """Say whether the seat to act may put in all its chips, also where betting is closed to it (A5)."""
+        return False
+
+    def void_reason(self, state: LiveHand) -> RuleOfVoid | None:
         """Return why a hand is void at the end of a betting round, if it is."""
+        return None
+
+    def kept_in_void(self, state: LiveHand) -> Sequence[Chips] | None:
+        """Return what of each place's chips stays in the middle after a hand that is void by rule; None: nothing."""
         return None

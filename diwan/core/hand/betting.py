@@ -31,6 +31,7 @@ class LegalActions(Struct, frozen=True):
     raise_to: tuple[Chips, Chips] | None
     to_call: Chips  # chips to add, 0 where the seat may check
     pot_to: Chips | None  # the total of a pot-sized bet or raise, kept within its range (HD-16)
+    sarab: bool = False  # whether the seat may play Sarab, where the game has it (A5)
 
     @property
     def lift(self) -> tuple[Chips, Chips] | None:
@@ -158,4 +159,5 @@ def legal_actions(game: Holdem, state: LiveHand) -> LegalActions | None:
         raise_to=lift if price else None,
         to_call=to_call,
         pot_to=pot_to,
+        sarab=game.has_sarab and (all_in <= price or lift is not None or game.is_sarab_free(state)),
     )

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from diwan.core.hand.events import ActionKind, DecidedBy, Due, HandSeat, OpenedSeed, Seat
+from diwan.core.hand.events import ActionKind, Chips, DecidedBy, Due, HandSeat, OpenedSeed, Seat
 from diwan.core.hand.settings import HandSettings
 
 
@@ -28,6 +28,8 @@ class StartHand(Struct, frozen=True):
     next_commitment: bytes
     version: int
     now_ms: int
+    deal_no: int = 0
+    carried: Chips = 0
 
 
 class Act(Struct, frozen=True):
@@ -43,7 +45,7 @@ class Act(Struct, frozen=True):
 
 
 class AllIn(Struct, frozen=True):
-    """All of the seat's chips, as the legal call, bet or raise that they amount to."""
+    """All of the seat's chips, as the legal call, bet or raise that they amount to; in Sarab the sarab (SB-17)."""
 
     seat: Seat
     turn: int | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
 
 from diwan.core.games.holdem import Holdem
 from diwan.core.hand.batch import Batch
@@ -11,6 +11,7 @@ from diwan.core.hand.events import (
     BetReturned,
     BettingRoundEnded,
     BoardDealt,
+    Chips,
     DecidedBy,
     HandEnded,
     HandEvent,
@@ -18,6 +19,7 @@ from diwan.core.hand.events import (
     HandVoided,
     Share,
     TurnBegan,
+    VoidReason,
 )
 from diwan.core.hand.outcome import outcome_digest, payoffs_of
 from diwan.core.hand.pots import cut_pots, unmatched
@@ -25,7 +27,6 @@ from diwan.core.hand.showdown import award, show_all, show_early
 from diwan.core.hand.state import NOBODY, EndedHand, HandState, LiveHand, Place
 
 type Step = tuple[tuple[HandEvent, ...], HandState]
-type VoidReason = Literal["no_voluntary_bet", "interrupted", "operator"]
 
 
 def begin_betting(game: Holdem, batch: Batch) -> Step:
@@ -48,12 +49,16 @@ def end_round(game: Holdem, batch: Batch) -> Step:
     return _next_streets(game, batch)
 
 
-def void(batch: Batch, reason: VoidReason, decided_by: DecidedBy = "system") -> Step:
-    """End a hand without a result: everything that was put in goes back (H9, A6)."""
+def void(
+    batch: Batch, reason: VoidReason, decided_by: DecidedBy = "system", kept: Sequence[Chips] | None = None
+) -> Step:
+    """End a hand without a result: what was put in goes back, but for what is kept of each place (H9, A6)."""
     state = batch.state
-    put_in = [before - now for before, now in zip(state.deal.stacks, state.stacks, strict=True)]
+    kept = kept or (0,) * len(state.stacks)
+    put_in = [before - now - stays for before, now, stays in zip(state.deal.stacks, state.stacks, kept, strict=True)]
     refunds = tuple([Share(state.deal.seats[place], amount) for place, amount in enumerate(put_in) if amount])
-    batch.add(HandVoided(reason, refunds, batch.now_ms, decided_by))
+    carried = state.deal.started.carried + sum(kept)
+    batch.add(HandVoided(reason, refunds, batch.now_ms, decided_by, carried))
     return _end(batch, "void")
 
 
@@ -76,7 +81,7 @@ def _next_streets(game: Holdem, batch: Batch) -> Step:
     while True:
         reason = game.void_reason(batch.state)
         if reason is not None:
-            return void(batch, reason)
+            return void(batch, reason, kept=game.kept_in_void(batch.state))
         following = game.next_streets.get(batch.state.street)
         if following is None:
             return _show_down(game, batch)

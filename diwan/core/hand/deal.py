@@ -38,6 +38,8 @@ def deal_hand(command: StartHand, cards: Mapping[Position, Card]) -> tuple[tuple
         deck_root=command.deck_root,
         next_commitment=command.next_commitment,
         started_at_ms=command.now_ms,
+        deal_no=command.deal_no,
+        carried=command.carried,
     )
     batch = Batch(open_hand(started), cards, command.version, command.now_ms)
     batch.events.append(started)
@@ -78,3 +80,6 @@ def _require_playable(command: StartHand) -> None:
     for setting, is_wrong in faults.items():
         if is_wrong:
             raise Rejected(Reason.SETTING_INVALID, setting=setting)
+    for setting, is_right, why in GAMES[settings.game].start_rules(command):
+        if not is_right:
+            raise Rejected(Reason.SETTING_INVALID, setting=setting, why=why)

@@ -54,7 +54,8 @@ def advance(state: HandState | None, command: HandCommand, cards: Cards) -> tupl
             live, place = _turn_of(state, command.seat, command.turn, command.now_ms, "player")
             game = GAMES[live.deal.started.settings.game]
             kind, to = _all_in(live, place)
-            to = _allowed_total(game, live, place, kind, to)
+            if not game.is_sarab_free(live):
+                to = _allowed_total(game, live, place, kind, to)
             return _act(game, live, place, kind, to, command, "player", cards)
         case StartHand():
             if isinstance(state, LiveHand):
@@ -153,7 +154,8 @@ def _act(
 ) -> tuple[tuple[HandEvent, ...], HandState]:
     added = to - state.bets[place]
     is_all_in = added > 0 and added == state.stacks[place]
-    acted = Acted(command.seat, kind, to, added, is_all_in, state.turn, decided_by, command.now_ms)
+    is_sarab = game.has_sarab and isinstance(command, AllIn)
+    acted = Acted(command.seat, kind, to, added, is_all_in, state.turn, decided_by, command.now_ms, is_sarab)
     after = after_acted(state, acted)
     if after.unfolded & (after.unfolded - 1):
         actor = next_to_act(after, place)

@@ -18,6 +18,8 @@ type Position = int
 type DecidedBy = Literal["player", "clock", "operator", "system"]
 type ActionKind = Literal["fold", "check", "call", "bet", "raise"]
 type PostKind = Literal["ante", "small_blind", "big_blind", "dead_blind"]
+type RuleOfVoid = Literal["no_voluntary_bet", "no_raise"]
+type VoidReason = Literal["no_voluntary_bet", "no_raise", "interrupted", "operator"]
 type HandResult = Literal["uncontested", "showdown", "void"]
 
 
@@ -66,6 +68,8 @@ class HandStarted(Struct, frozen=True, tag=True, gc=False):
     deck_root: bytes
     next_commitment: bytes  # of the next hand's secret: opens the next seed exchange
     started_at_ms: int
+    deal_no: int = 0  # the number of this deal in the schedule of forced bets, from 1; 0 in games without one (SB-36)
+    carried: Chips = 0  # dead money of void hands before this one (A6)
 
 
 class Posted(Struct, frozen=True, tag=True, gc=False):
@@ -91,7 +95,10 @@ class TurnBegan(Struct, frozen=True, tag=True, gc=False):
 
 
 class Acted(Struct, frozen=True, tag=True, gc=False):
-    """A decision. ``to`` is the seat's total for this betting round afterwards, ``added`` the chips moved for it."""
+    """A decision. ``to`` is the seat's total for this betting round afterwards, ``added`` the chips moved for it.
+
+    ``is_sarab`` tells that the seat played Sarab (SB-17); ``kind`` then says what that amounted to.
+    """
 
     seat: Seat
     kind: ActionKind
@@ -101,6 +108,7 @@ class Acted(Struct, frozen=True, tag=True, gc=False):
     turn: int
     decided_by: DecidedBy
     received_at_ms: int
+    is_sarab: bool = False
 
 
 class BetReturned(Struct, frozen=True, tag=True, gc=False):
@@ -159,12 +167,16 @@ class DeadlineMoved(Struct, frozen=True, tag=True, gc=False):
 
 
 class HandVoided(Struct, frozen=True, tag=True, gc=False):
-    """The hand was ended without a result, by a rule or by an interruption; what was put in goes back."""
+    """The hand was ended without a result, by a rule or by an interruption; what was put in goes back.
 
-    reason: Literal["no_voluntary_bet", "interrupted", "operator"]
+    ``carried`` is what stays in the table's carried-pot account for the next hand instead (A6).
+    """
+
+    reason: VoidReason
     refunds: tuple[Share, ...]
     voided_at_ms: int
     decided_by: DecidedBy = "system"
+    carried: Chips = 0
 
 
 class HandEnded(Struct, frozen=True, tag=True, gc=False):

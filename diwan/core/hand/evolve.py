@@ -76,7 +76,7 @@ def open_hand(started: HandStarted) -> LiveHand:
         deal=deal,
         stacks=stacks,
         bets=zeros,
-        gathered=0,
+        gathered=started.carried,
         unfolded=(1 << len(seats)) - 1,
         lifts=(),
         answered=(-1,) * len(seats),
@@ -107,7 +107,13 @@ def evolve_live(state: LiveHand, event: InHandEvent) -> LiveHand:
         case BettingRoundEnded():
             seats = len(state.stacks)
             return replace(
-                state, bets=(0,) * seats, gathered=event.total, lifts=(), answered=(-1,) * seats, actor=NOBODY
+                state,
+                bets=(0,) * seats,
+                gathered=event.total,
+                lifts=(),
+                most_lifts=max(state.most_lifts, len(state.lifts)),
+                answered=(-1,) * seats,
+                actor=NOBODY,
             )
         case BoardDealt():
             return replace(
@@ -137,7 +143,7 @@ def evolve_live(state: LiveHand, event: InHandEvent) -> LiveHand:
                 state,
                 stacks=_paid(state, state.stacks, event.refunds),
                 bets=(0,) * len(state.stacks),
-                gathered=state.pot - sum(share.amount for share in event.refunds),
+                gathered=state.pot - event.carried - sum(share.amount for share in event.refunds),
                 actor=NOBODY,
                 is_void=True,
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diwan.core.hand.commands import Act, ExpireClock, HandCommand, MoveDeadline, StartHand, VoidHand
+from diwan.core.hand.commands import Act, AllIn, ExpireClock, HandCommand, MoveDeadline, StartHand, VoidHand
 from diwan.core.hand.events import Acted, DeadlineMoved, HandEvent, HandStarted, HandVoided
 
 
@@ -15,6 +15,8 @@ def command_of(event: HandEvent, version: int) -> HandCommand | None:
     match event:
         case Acted(decided_by="clock"):
             return ExpireClock(event.seat, event.turn, version, event.received_at_ms)
+        case Acted(is_sarab=True):
+            return AllIn(event.seat, event.turn, version, event.received_at_ms)
         case Acted():
             return Act(event.seat, event.kind, event.to, event.turn, version, event.received_at_ms, event.decided_by)
         case HandStarted():
@@ -34,11 +36,14 @@ def command_of(event: HandEvent, version: int) -> HandCommand | None:
                 next_commitment=event.next_commitment,
                 version=version,
                 now_ms=event.started_at_ms,
+                deal_no=event.deal_no,
+                carried=event.carried,
             )
         case DeadlineMoved():
             return MoveDeadline(event.turn, event.deadline_ms, event.reason, version, event.moved_at_ms)
         case HandVoided():
-            if event.reason == "no_voluntary_bet":  # by a rule, in the batch of the action before it
+            # By a rule, in the batch of the action before it. Mypy follows no "in".
+            if event.reason == "no_voluntary_bet" or event.reason == "no_raise":  # noqa: PLR1714
                 return None
             return VoidHand(event.reason, version, event.voided_at_ms, event.decided_by)
         case _:

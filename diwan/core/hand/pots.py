@@ -22,12 +22,15 @@ def are_antes_equal(state: LiveHand) -> bool:
 
 
 def contributions(state: LiveHand) -> tuple[list[Chips], Chips]:
-    """Return what each place has put in against the others, and the dead money that belongs to the main pot."""
+    """Return what each place has put in against the others, and the dead money that belongs to the main pot.
+
+    Dead are dead blinds, antes that not everybody owes alike, and what void hands left behind (finer points 2 and 6).
+    """
     dead = state.dead_blinds
     if any(state.antes) and not are_antes_equal(state):
         dead = tuple([blind + ante for blind, ante in zip(dead, state.antes, strict=True)])
     put_in = [before - stack - lost for before, stack, lost in zip(state.deal.stacks, state.stacks, dead, strict=True)]
-    return put_in, sum(dead)
+    return put_in, sum(dead) + state.deal.started.carried
 
 
 def unmatched(state: LiveHand) -> tuple[Place, Chips] | None:

@@ -53,6 +53,7 @@ class LiveHand(Struct, frozen=True, gc=False):
     won: tuple[Chips, ...]
     shown: tuple[CardsShown, ...]
     pots: tuple[PotAwarded, ...]  # as they were paid
+    most_lifts: int = 0  # bets and raises of that earlier round of this hand which had most of them
     is_void: bool = False
 
     @property

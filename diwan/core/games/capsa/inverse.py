@@ -48,7 +48,8 @@ def command_of(event: CapsaEvent, version: int) -> CapsaCommand | None:
         case DeadlineMoved():
             return MoveDeadline(event.turn, event.deadline_ms, event.reason, version, event.moved_at_ms)
         case HandVoided():
-            if event.reason == "no_voluntary_bet":  # of another game
+            # Of another game. Mypy follows no "in".
+            if event.reason == "no_voluntary_bet" or event.reason == "no_raise":  # noqa: PLR1714
                 return None
             return VoidHand(event.reason, version, event.voided_at_ms, event.decided_by)
         case _:
