@@ -31,12 +31,12 @@ def royalties_of(rows: CardRows, settings: CapsaSettings) -> tuple[RowRoyalty, R
     """Return the royalties of front, middle and back that a legal set declares (CS-41)."""
     table = settings.royalties
     front, middle, back = [
-        _royalty(row_value(row, settings.wheel)[0], paid)
+        row_royalty(row_value(row, settings.wheel)[0], paid)
         for row, paid in zip(rows, (table.front, table.middle, table.back), strict=True)
     ]
     if settings.broken_royalties:
         broken = max(
-            [_royalty(category, table.back) for category in _broken(rows)],
+            [row_royalty(category, table.back) for category in _broken(rows)],
             key=lambda royalty: royalty.units,
             default=NO_ROYALTY,
         )
@@ -50,7 +50,8 @@ def royalties_of(rows: CardRows, settings: CapsaSettings) -> tuple[RowRoyalty, R
     return kept[_FRONT], kept[_MIDDLE], kept[_BACK]
 
 
-def _royalty(category: int, paid: RowRoyalties) -> RowRoyalty:
+def row_royalty(category: int, paid: RowRoyalties) -> RowRoyalty:
+    """Return what a row of a category declares under a row of the table."""
     straight_flush = paid.straight_flush
     units = {
         TRIPS: paid.trips,
