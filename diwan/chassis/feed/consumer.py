@@ -288,4 +288,6 @@ class Consumer:
 def _is_passing(error: Exception) -> bool:
     if isinstance(error, asyncpg.PostgresError):
         return (error.sqlstate or "08")[:2] in _PASSING
-    return isinstance(error, CursorMoved | asyncpg.InterfaceError | OSError | TimeoutError | BusUnavailable)
+    return isinstance(
+        error, CursorMoved | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError | TimeoutError
+    )

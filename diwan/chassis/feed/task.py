@@ -9,7 +9,7 @@ import asyncpg
 import structlog
 from prometheus_client import Gauge
 
-from diwan.chassis.bus import Bus, BusError, BusUnavailable
+from diwan.chassis.bus import Bus
 from diwan.chassis.database import UNIT_SECONDS, Connection, Database, limited
 from diwan.chassis.feed.envelope import plain_type_name
 from diwan.chassis.feed.feed import Feed
@@ -140,7 +140,8 @@ class FeedTask:
                 except Fork as fork:
                     self.fork = str(fork)
                     self._alarm("fork", f"feed of {self._service}: {fork}")
-                except (BusUnavailable, BusError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+                except Exception as error:
+                    # Bus or database away, or asyncpg confused by a killed backend: the next step looks again.
                     _log.warning("relay_interrupted", service=self._service, error=repr(error))
                     await asyncio.sleep(RETRY_SECONDS)
         finally:

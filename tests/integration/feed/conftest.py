@@ -71,7 +71,7 @@ async def fed(template: Prepared) -> AsyncIterator[Fed]:
     await connection.close()
     database = Prepared(postgres, name)
     store = await EventStore.open(database.url("table_rw"))
-    reader = await Database.open(database.url("table_seq"), size=3)
+    reader = await Database.open(database.url("table_seq"), size=3, application="reader")
     yield Fed(database, store, reader, Feed(reader, FEED_ID), {})
     await store.close()
     await reader.close()

@@ -10,7 +10,7 @@ import pytest
 from diwan.chassis.bus import Bus
 from diwan.chassis.database import Database
 from diwan.chassis.embedded import EmbeddedNats
-from diwan.chassis.feed import Consumer, Feed
+from diwan.chassis.feed import Consumer, Feed, scrub
 from diwan.chassis.feed.relay import Relay
 from diwan.chassis.feed.task import FeedTask, sequence_all
 from tests.integration.feed.conftest import FEED_ID, Fed, wait_until
@@ -222,6 +222,32 @@ async def test_d6_crashing_consumers_on_one_durable_with_the_bus_stopped_between
     await second_bus.close()
 
     assert effects.applied > 500, "some transactions were rolled back after their effect"
+    await check_effects(effects)
+
+
+async def test_killed_backends_of_sequencer_relay_and_consumer_lose_nothing_and_set_nothing_aside(
+    fed: Fed, bus: Bus, wallet_bus: Bus, effects, superuser_of
+):
+    superuser = await superuser_of(fed)
+    consumer = await effects.consumer(wallet_bus)
+    task = FeedTask(fed.database.url("table_seq"), FEED_ID, "table", bus)
+    task.start()
+    consumer.start()
+    kills = events = 0
+    while kills < 12:
+        await fed.append_many(20, list(fed.heads)[:4])
+        events += 20
+        kills += await superuser.fetchval(
+            "select count(pg_terminate_backend(pid)) from (select pid from pg_stat_activity"
+            " where datname = current_database() and usename in ('table_seq', 'table_rw')"
+            " and application_name not in ('store', 'store-writer', 'reader') order by random() limit 3)"
+        )
+
+    await wait_until(lambda: consumer.last_seq == events == task.relayed_seq, 40.0)
+    assert await consumer.quarantined() == []
+    assert (await scrub(bus, fed.feed, "table")).is_equal
+    await consumer.close()
+    await task.close()
     await check_effects(effects)
 
 

@@ -145,7 +145,7 @@ async def test_d1_three_rivals_with_backends_killed_number_every_event_once(fed:
             kills += await superuser.fetchval(
                 "select count(pg_terminate_backend(pid)) from (select pid from pg_stat_activity"
                 " where datname = current_database() and usename in ('table_seq', 'table_rw')"
-                " and application_name not in ('store', 'diwan') order by random() limit 1)"
+                " and application_name not in ('store', 'reader') order by random() limit 1)"
             )
 
     # Of a role without our time limits, which would end it in the middle of the run.
