@@ -20,7 +20,6 @@ from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.ledger.posting import (
     Confirmation,
     Decision,
-    Entry,
     Float,
     LinkedSet,
     Outcome,
@@ -212,22 +211,47 @@ async def _load(connection: Connection, requests: Sequence[Request]) -> Books:
 async def _write(
     connection: Connection, head: asyncpg.Record, books: Books, decision: Decision, now_ms: int, event_id: UUID
 ) -> None:
-    # Accounts come first: transfers and entries refer to them.
-    opened = [account for account in decision.accounts if account.account_id not in books.accounts]
-    if opened:
-        rows = [(a.account_id, a.kind, a.owner, a.currency, a.balance, a.version, a.is_closed) for a in opened]
-        await connection.execute(statements.OPEN_ACCOUNTS, *_columns(rows), now_ms)
+    if decision.event is not None:
+        await append_in(connection, _append(head, decision.event, now_ms, event_id))
+    elif not decision.accounts:
+        return
+    opened = [
+        (a.account_id, a.kind, a.owner, a.currency, a.balance, a.version, a.is_closed)
+        for a in decision.accounts
+        if a.account_id not in books.accounts
+    ]
     moved = [
         (a.account_id, books.accounts[a.account_id].version, a.balance, a.version, a.is_closed)
         for a in decision.accounts
         if a.account_id in books.accounts
     ]
-    if moved and await connection.fetchval(statements.MOVE_ACCOUNTS, *_columns(moved)) != len(moved):
+    transfers, refusals = _listed(books, decision)
+    legs = [(e.account_id, e.version, e.transfer_id, e.amount, e.previous_balance, e.balance) for e in decision.entries]
+    written = await connection.fetchval(
+        statements.WRITE,
+        *(head["version"] + 1, now_ms),
+        *(
+            *_columns(opened, 7),
+            *_columns(moved, 5),
+            *_columns(transfers, 7),
+            *_columns(refusals, 2),
+            *_columns(legs, 6),
+        ),
+    )
+    if written != len(moved):
         raise RuntimeError("an account moved under its lock")
-    if decision.event is not None:
-        await append_in(connection, _append(head, decision.event, now_ms, event_id))
-        currencies = {a.account_id: a.currency for a in (*books.accounts.values(), *decision.accounts)}
-        await _post(connection, decision.event, decision.entries, currencies, head["version"] + 1)
+
+
+def _listed(books: Books, decision: Decision) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
+    """Return a commit's transfers and refusals as rows; a transfer's currency is that of its accounts."""
+    if decision.event is None:
+        return [], []
+    currencies = {a.account_id: a.currency for a in (*books.accounts.values(), *decision.accounts)}
+    transfers: list[tuple[object, ...]] = [
+        (t.transfer_id, t.debit_account, t.credit_account, currencies[t.debit_account], t.amount, t.code, t.cause)
+        for t in decision.event.transfers
+    ]
+    return transfers, [(refusal.transfer_id, refusal.reason) for refusal in decision.event.refusals]
 
 
 def _append(head: asyncpg.Record, event: LedgerCommitted, now_ms: int, event_id: UUID) -> Append:
@@ -244,31 +268,6 @@ def _append(head: asyncpg.Record, event: LedgerCommitted, now_ms: int, event_id:
         reply=b"",
         recorded_at_ms=now_ms,
         events=(NewEvent(encoded.type_id, encoded.schema_v, encoded.body, event_id),),
-    )
-
-
-async def _post(
-    connection: Connection,
-    event: LedgerCommitted,
-    entries: Sequence[Entry],
-    currencies: Mapping[str, str],
-    version: int,
-) -> None:
-    if not (event.transfers or event.refusals):
-        return
-    transfers = [
-        (t.transfer_id, t.debit_account, t.credit_account, currencies[t.debit_account], t.amount, t.code, t.cause)
-        for t in event.transfers
-    ]
-    refusals = [(refusal.transfer_id, refusal.reason) for refusal in event.refusals]
-    legs = [(e.account_id, e.version, e.transfer_id, e.amount, e.previous_balance, e.balance) for e in entries]
-    await connection.execute(
-        statements.POST,
-        *_columns(transfers, 7),
-        version,
-        event.committed_at_ms,
-        *_columns(refusals, 2),
-        *_columns(legs, 6),
     )
 
 

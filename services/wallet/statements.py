@@ -36,36 +36,33 @@ insert into answered (command_id, caller, request_hash, has_opened)
 select * from unnest($1::text[]::uuid[], $2::text[], $3::bytea[], $4::boolean[])
 """
 
-OPEN_ACCOUNTS: Final = """
-insert into account (account_id, kind, owner, currency, balance, version, is_closed, opened_at_ms)
-select *, $8::bigint from unnest($1::text[]::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
-                                 $7::boolean[])
-"""
-
-# The old version is compared though the row is locked: a balance is never written over one that was not read.
-MOVE_ACCOUNTS: Final = """
-with moved as (
+# All of a commit but its event, in one round trip; foreign keys are checked when all of it is there. The old version is
+# compared though the row is locked: a balance is never written over one that was not read.
+WRITE: Final = """
+with opened as (
+    insert into account (account_id, kind, owner, currency, balance, version, is_closed, opened_at_ms)
+    select *, $2::bigint from unnest($3::text[]::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[],
+                                     $9::boolean[])),
+moved as (
     update account a set balance = n.balance, version = n.version, is_closed = n.is_closed
-    from unnest($1::text[]::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::boolean[])
+    from unnest($10::text[]::uuid[], $11::bigint[], $12::bigint[], $13::bigint[], $14::boolean[])
         as n(account_id, old_version, balance, version, is_closed)
     where a.account_id = n.account_id and a.version = n.old_version
-    returning 1)
-select count(*) from moved
-"""
-
-POST: Final = """
-with posted as (
+    returning 1),
+posted as (
     insert into transfer (transfer_id, debit_account, credit_account, currency, amount, code, cause,
                           ledger_version, posted_at_ms)
-    select *, $8::bigint, $9::bigint
-    from unnest($1::text[]::uuid[], $2::text[]::uuid[], $3::text[]::uuid[], $4::text[], $5::bigint[], $6::text[],
-                $7::text[])),
+    select *, $1::bigint, $2::bigint
+    from unnest($15::text[]::uuid[], $16::text[]::uuid[], $17::text[]::uuid[], $18::text[], $19::bigint[], $20::text[],
+                $21::text[])),
 denied as (
     insert into refused (transfer_id, reason, ledger_version)
-    select *, $8::bigint from unnest($10::text[]::uuid[], $11::text[]))
-insert into entry (account_id, version, transfer_id, amount, previous_balance, balance)
-select * from unnest($12::text[]::uuid[], $13::bigint[], $14::text[]::uuid[], $15::bigint[], $16::bigint[],
-                     $17::bigint[])
+    select *, $1::bigint from unnest($22::text[]::uuid[], $23::text[])),
+entered as (
+    insert into entry (account_id, version, transfer_id, amount, previous_balance, balance)
+    select * from unnest($24::text[]::uuid[], $25::bigint[], $26::text[]::uuid[], $27::bigint[], $28::bigint[],
+                         $29::bigint[]))
+select count(*) from moved
 """
 
 ACCOUNT: Final = """
