@@ -188,9 +188,4 @@ class _Lines:
 
 
 def _last_words(stack: Stack) -> str:
-    lines = []
-    for service in stack.services:
-        path = stack.child(service).log_path
-        text = path.read_text(errors="replace").splitlines() if path.exists() else []
-        lines += [f"\n  {service}: {line}" for line in text[-3:]]
-    return "".join(lines)
+    return "".join(f"\n{service}: {stack.log_tail(service)}" for service in stack.services)

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +20,7 @@ from diwan.chassis.database import dsn_for
 from diwan.chassis.embedded.files import DirectoryLock, free_port
 from diwan.chassis.embedded.nats import EmbeddedNats
 from diwan.chassis.embedded.postgres import EmbeddedPostgres
+from diwan.chassis.embedded.process import EmbeddedError
 from diwan.chassis.embedded.supervisor import Child, Reporter, Supervised, Supervisor
 from diwan.chassis.keys import SigningKey, write_jwks
 from diwan.cli.stack.environment import (
@@ -31,6 +33,8 @@ from diwan.cli.stack.layout import SERVICES, Addresses, Layout
 from diwan.cli.stack.prepare import prepare_servers
 
 READY_SECONDS: Final = 60.0
+READY_PAUSE_SECONDS: Final = 0.02
+LOG_TAIL_LINES: Final = 3
 HOST: Final = "127.0.0.1"
 
 
@@ -77,8 +81,7 @@ class Stack:
             nats_url = self._start_nats()
             self._places = self._choose_places(postgres_url, nats_url)
             asyncio.run(prepare_servers(postgres_url, nats_url, self.services, self._role_password))
-            for service in self.services:
-                self._start_service(service)
+            self._start_services()
             self.layout.write_addresses(Addresses(os.getpid(), self._places.services, self._places.metrics))
         except BaseException:
             self.stop()
@@ -113,6 +116,12 @@ class Stack:
     def child(self, service: str) -> Child:
         """Return a service's process, for tests that kill it."""
         return self._children[service]
+
+    def log_tail(self, service: str) -> str:
+        """Return the last lines of a service's log."""
+        path = self.layout.logs / f"{service}.log"
+        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+        return "\n".join(lines[-LOG_TAIL_LINES:])
 
     @property
     def restarts(self) -> Mapping[str, int]:
@@ -170,6 +179,17 @@ class Stack:
             metrics={service: f"{HOST}:{free_port()}" for service in SERVICES},
         )
 
+    def _start_services(self) -> None:
+        """All at once: each waits for what it needs by itself, as it must when another is restarted later."""
+        for service in self.services:
+            self._start_service(service)
+        end = time.monotonic() + READY_SECONDS
+        for service in self.services:
+            while not self._serves(service):
+                if self._supervisor.restarts[service] or time.monotonic() > end:
+                    raise EmbeddedError(f"{service} does not come up; its log ends with:\n{self.log_tail(service)}")
+                time.sleep(READY_PAUSE_SECONDS)
+
     def _start_service(self, service: str) -> None:
         settings = settings_of(service, self.layout, self.places) | dict(self._overrides.get(service, {}))
         ready = self.layout.ready_file(service)
@@ -179,8 +199,6 @@ class Stack:
             [sys.executable, "-m", f"services.{service}"],
             log_dir=self.layout.logs,
             env=environment_of(service, settings),
-            is_ready=lambda: self._serves(service),
-            ready_seconds=READY_SECONDS,
         )
         self._children[service] = child
         self._keep(child)
