@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 
 from diwan.chassis.bus import FEEDS, Bus
@@ -45,10 +46,12 @@ async def close_tables(client: DiwanClient, table_ids: list[str]) -> None:
     for table_id in table_ids:
         await client.tables.close(table_id)
 
-    async def all_closed() -> bool:
-        return all([(await client.tables.get(table_id)).is_closed for table_id in table_ids])
+    for table_id in table_ids:
+        await until(f"table {table_id} closes", partial(_is_closed, client, table_id))
 
-    await until("tables close", all_closed)
+
+async def _is_closed(client: DiwanClient, table_id: str) -> bool:
+    return (await client.tables.get(table_id)).is_closed
 
 
 async def everything_applied(client: DiwanClient) -> None:
