@@ -15,10 +15,10 @@ import msgspec
 
 from diwan.chassis.database import Connection
 from diwan.core.hashing import uuid_bytes
-from diwan.core.ledger.accounts import AMOUNT_MAX, MAY_OWE
-from diwan.core.ledger.books import Account, Transfer, moved
+from diwan.core.ledger.accounts import AMOUNT_MAX, MAY_OWE, named_id
+from diwan.core.ledger.books import Account, moved
 from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
-from diwan.core.ledger.posting import Confirmation, LinkedSet, Request
+from diwan.core.ledger.posting import Confirmation, LinkedSet, Request, Revocation
 from diwan.core.ledger.seats import Disagreement, TableSeats, follow
 from diwan.core.table.events import TableEvent
 from services.audit import statements
@@ -28,7 +28,12 @@ from services.audit.keeping import Read
 TABLE_FEED: Final = 1
 WALLET_FEED: Final = 2
 
-type Due = tuple[str, bool, str, str, int, str, str]
+MUST_BE_POSTED: Final = 1
+WAS_POSTED: Final = 2
+RETURNS: Final = 3
+
+type Due = tuple[str, int, str, str, str, int, str, str]
+"""Transfer, kind, the transfer that it returns, debit, credit, amount, code, cause."""
 
 
 class TableExaminer:
@@ -74,7 +79,7 @@ class LedgerExaminer:
         accounts = await _accounts(connection, [commit for _, commit in commits])
         for one, commit in commits:
             findings += [_found(one, kind, detail) for kind, detail in check_commit(accounts, known, commit)]
-            await _note_posted(connection, one, commit)
+            await _note_posted(connection, one, commit, accounts)
         rows = [(a.account_id, a.kind, a.owner, a.currency, a.balance) for a in accounts.values()]
         await connection.executemany(statements.KEEP_ACCOUNT, rows)
         return findings + await compare(connection, ids)
@@ -110,6 +115,10 @@ def check_commit(accounts: dict[str, Account], known: set[str], commit: LedgerCo
                 "BALANCE_BELOW_ZERO",
                 f"{debit.kind} account {debit.account_id} gives {posted.amount} of {debit.balance}",
             )
+    for posted in commit.transfers:
+        left = accounts[posted.debit_account].balance if posted.debit_account in accounts else 0
+        if posted.code == "cash_out" and left:
+            yield "ESCROW_NOT_EMPTY", f"account {posted.debit_account} holds {left} behind its seat's cash-out"
 
 
 async def compare(connection: Connection, transfer_ids: Sequence[str]) -> list[Finding]:
@@ -182,36 +191,35 @@ async def _note_due(connection: Connection, one: Read, requests: Iterable[Reques
 def _due_of(request: Request) -> list[Due]:
     match request:
         case LinkedSet(transfers=transfers):
-            return [_due(transfer) for transfer in transfers]
+            return [
+                (t.transfer_id, MUST_BE_POSTED, "", t.debit_account, t.credit_account, t.amount, t.code, t.cause)
+                for t in transfers
+            ]
         case Confirmation():
-            return [(request.transfer_id, True, "", request.credit_account, request.amount, "buy_in", "")]
-        case _:
-            return []
+            sides = (request.debit_account, request.credit_account, request.amount)
+            return [(request.transfer_id, WAS_POSTED, "", *sides, "buy_in", "")]
+        case Revocation():
+            back = named_id(request.transfer_id, "returned")
+            return [(back, RETURNS, request.transfer_id, "", "", 0, "returned", request.cause)]
 
 
-def _due(transfer: Transfer) -> Due:
-    posted = transfer.posted()
-    return (
-        posted.transfer_id,
-        False,
-        posted.debit_account,
-        posted.credit_account,
-        posted.amount,
-        posted.code,
-        posted.cause,
-    )
-
-
-async def _note_posted(connection: Connection, one: Read, commit: LedgerCommitted) -> None:
+async def _note_posted(
+    connection: Connection, one: Read, commit: LedgerCommitted, accounts: dict[str, Account]
+) -> None:
     stored = one.kept.event
     rows = [
         (
             t.transfer_id, stored.stream_id, stored.version, one.kept.global_seq, t.debit_account, t.credit_account,
-            t.amount, t.code, t.cause, *_caused_by(t),
+            t.amount, t.code, t.cause, *_caused_by(t), _is_escrow(accounts, t.debit_account),
         )
         for t in commit.transfers
     ]  # fmt: skip
     await connection.executemany(statements.POST, rows)
+
+
+def _is_escrow(accounts: dict[str, Account], account_id: str) -> bool:
+    account = accounts.get(account_id)
+    return account is not None and account.kind == "escrow"
 
 
 def _caused_by(transfer: LedgerTransfer) -> tuple[UUID | None, int | None]:

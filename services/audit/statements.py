@@ -82,19 +82,25 @@ on conflict (account_id) do update set balance = excluded.balance
 POSTED_BEFORE: Final = "select transfer_id from posted where transfer_id = any($1::text[])"
 POST: Final = """
 insert into posted (transfer_id, ledger_id, ledger_version, global_seq, debit_account, credit_account, amount, code, cause,
-    table_id, table_version)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict do nothing
+    table_id, table_version, is_from_escrow)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict do nothing
 """
 ADD_DUE: Final = """
-insert into due (transfer_id, table_id, table_version, global_seq, is_confirmation, debit_account, credit_account, amount,
+insert into due (transfer_id, table_id, table_version, global_seq, kind, of_transfer, debit_account, credit_account, amount,
     code, cause)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict do nothing
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict do nothing
 """
 MATCH: Final = """
 with pair as (
     select d.transfer_id, p.ledger_id, p.ledger_version, p.global_seq,
-        d.credit_account = p.credit_account and d.amount = p.amount and (d.is_confirmation
-            or (d.debit_account = p.debit_account and d.code = p.code and d.cause = p.cause)) as is_right,
+        case d.kind
+        when 1 then (d.debit_account, d.credit_account, d.amount, d.code, d.cause)
+            = (p.debit_account, p.credit_account, p.amount, p.code, p.cause)
+        when 2 then (d.debit_account, d.credit_account, d.amount) = (p.debit_account, p.credit_account, p.amount)
+        else d.cause = p.cause and exists (
+            select 1 from posted o where o.transfer_id = d.of_transfer
+                and (o.credit_account, o.debit_account, o.amount) = (p.debit_account, p.credit_account, p.amount))
+        end as is_right,
         format('%s of %s from %s to %s', d.code, d.amount, d.debit_account, d.credit_account) as expected,
         format('%s of %s from %s to %s', p.code, p.amount, p.debit_account, p.credit_account) as found
     from due d join posted p using (transfer_id) where d.state = 0 and p.transfer_id = any($1::text[])
@@ -107,16 +113,17 @@ with pair as (
 select * from pair where not is_right order by global_seq, transfer_id
 """
 UNCAUSED: Final = """
-update posted p set state = 2 from followed_table f
-where p.state = 0 and p.code in ('hand', 'cash_out') and f.table_id = p.table_id and not f.is_at_odds
-    and f.version >= p.table_version
+update posted p set state = 2
+where p.state = 0 and p.is_from_escrow and (p.table_id is null or exists (
+    select 1 from followed_table f
+    where f.table_id = p.table_id and not f.is_at_odds and f.version >= p.table_version))
 returning p.transfer_id, p.ledger_id, p.ledger_version, p.global_seq, p.cause, p.code, p.amount
 """
-"""What the ledger paid out in a table's name, though the table's event of that version asks for nothing of the kind."""
+"""What left a seat's escrow though the table's event of that version asks for nothing of the kind."""
 
 UNPAID: Final = """
 update due d set state = 2
-where d.state = 0 and not d.is_confirmation and exists (
+where d.state = 0 and d.kind = 1 and exists (
     select 1 from posted p where p.table_id = d.table_id and p.table_version > d.table_version
         and p.code in ('hand', 'cash_out'))
 returning d.transfer_id, d.table_id, d.table_version, d.global_seq, d.code, d.amount, d.cause

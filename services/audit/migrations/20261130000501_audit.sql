@@ -96,7 +96,8 @@ create table due (
     table_id uuid not null,
     table_version bigint not null,
     global_seq bigint not null,
-    is_confirmation boolean not null,
+    kind smallint not null,
+    of_transfer text not null,
     debit_account text not null,
     credit_account text not null,
     amount bigint not null,
@@ -105,6 +106,7 @@ create table due (
     state smallint not null default 0
 );
 comment on table due is 'Transfers that the tables'' events ask for or rely on. State: 0 open, 1 met, 2 found fault with.';
+comment on column due.kind is '1 must be posted, 2 was posted before, 3 is the return of another, if that one was posted.';
 create index due_open on due (table_id, table_version) where state = 0;
 
 create table posted (
@@ -119,10 +121,11 @@ create table posted (
     cause text not null,
     table_id uuid,
     table_version bigint,
+    is_from_escrow boolean not null,
     state smallint not null default 0
 );
 comment on table posted is 'Transfers that the ledger posted; the table and version are those that the cause names. State as in due.';
-create index posted_open on posted (table_id, table_version) where state = 0 and code in ('hand', 'cash_out');
+create index posted_open on posted (table_id, table_version) where state = 0 and is_from_escrow;
 create index posted_of_table on posted (table_id, table_version);
 
 create trigger kept_event_is_never_rewritten before update or delete or truncate on kept_event

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from itertools import count
 from random import Random  # noqa: TID251  (tests may use chance)
 from uuid import UUID
@@ -67,7 +67,7 @@ class ListFeed:
 class Paid:
     """The ledger that a table's log brings about: grants, buy-ins, hands, chips home."""
 
-    def __init__(self, table: PlayedTable) -> None:
+    def __init__(self, table: PlayedTable, unpaid: Collection[str] = ()) -> None:
         self.rng = Random(1)
         self.books = EMPTY
         self.events: list[LoggedEvent] = []
@@ -75,7 +75,7 @@ class Paid:
         seats = TableSeats(str(table.stream))
         self.commit([LinkedSet((), opens=STANDING)], 0)
         for event, logged in zip(table.core, table.events, strict=True):
-            if isinstance(event, BuyInRequested):
+            if isinstance(event, BuyInRequested) and event.transfer_id not in unpaid:
                 self._bring(event.player, event.transfer_id, event.transfer_id, event.amount, logged)
             if isinstance(event, TopUpRequested):
                 sitting = next(s for s in seats.sittings if s.seat == event.seat)

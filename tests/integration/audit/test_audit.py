@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from random import Random  # noqa: TID251  (tests may use chance)
-from uuid import uuid4
+from uuid import uuid4, uuid5
 
 import asyncpg
 import pytest
@@ -16,6 +16,7 @@ from diwan.core.decider import Rejected
 from diwan.core.hand import events as hand
 from diwan.core.hashing import uuid_text
 from diwan.core.ledger.events import LedgerCommitted
+from diwan.core.table.commands import RefuseBuyIn, RequestSeat
 from services.audit.api import AuditServicer
 from services.audit.hands import HandVerifier
 from tests.integration.audit.conftest import LEDGER, TABLE_FEED, WALLET_FEED, ListFeed, Paid
@@ -277,6 +278,50 @@ async def test_a_payment_that_no_table_asked_for_is_found(audit, table, paid, or
     for number in order:
         await audit.take(both[number])
     assert "TRANSFER_WITHOUT_CAUSE" in await audit.kinds()
+
+
+@pytest.mark.parametrize("cause", ["", "operator/7", "table/none/7", "table/7f0c4a52-95b4-5b52-9b0e-3a4f5d6c7b8a/7"])
+async def test_nothing_leaves_an_escrow_under_another_name(audit, table, paid, cause):
+    at = hand_commit(paid)
+    commit = paid.commits[at]
+    taken = replace(commit.transfers[0], transfer_id=uuid_text(bytes(16)), amount=1, code="correction", cause=cause)
+    paid.put(at, replace(commit, transfers=(*commit.transfers, taken)))
+    await audit.take(*feeds(table, paid))
+    assert "TRANSFER_WITHOUT_CAUSE" in await audit.kinds()
+
+
+async def test_chips_put_into_an_escrow_from_nowhere_show_at_its_cash_out(audit, table, paid):
+    out = hand_commit(paid, "cash_out")
+    sitting = next(t.debit_account for t in paid.commits[out].transfers if t.code == "cash_out")
+    into = next(at for at, c in enumerate(paid.commits) if any(t.credit_account == sitting for t in c.transfers))
+    commit = paid.commits[into]
+    grant = replace(commit.transfers[0], transfer_id=uuid_text(bytes(16)), credit_account=sitting, amount=3)
+    paid.put(into, replace(commit, transfers=(*commit.transfers, grant)))
+    await audit.take(*feeds(table, paid))
+    assert await audit.kinds() == ["ESCROW_NOT_EMPTY"]
+
+
+async def test_a_buy_in_that_is_given_up_goes_back_and_nothing_is_found(audit):
+    """A revoked transfer that had happened is returned; one that had not never happens."""
+    one = PlayedTable(Random(5))
+    one.sit(3)
+    for name, amount in (("late", 300), ("never", 400)):
+        one.do(RequestSeat(name, is_bot=False, seat=None, amount=amount, transfer_id=sitting_of(one, name),
+                           post_at_once=True, now_ms=one.now_ms))  # fmt: skip
+        one.do(RefuseBuyIn(sitting_of(one, name), "UNAVAILABLE", one.now_ms))
+    one.play_hand()
+    paid = Paid(one, unpaid={sitting_of(one, "never")})
+    assert [t.code for c in paid.commits for t in c.transfers].count("buy_in_returned") == 1
+    for feed in feeds(one, paid):
+        await audit.take(feed)
+    assert await audit.kinds() == []
+    back = next(at for at, c in enumerate(paid.commits) if any(t.code == "buy_in_returned" for t in c.transfers))
+    assert await audit.rows("select state from posted where code = 'buy_in_returned'") == [(1,)]
+    assert paid.commits[back].transfers[0].amount == 300
+
+
+def sitting_of(one, name):
+    return str(uuid5(one.stream, name))
 
 
 async def test_the_double_entry_is_held(audit, paid):
