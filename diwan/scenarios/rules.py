@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec import Struct, ValidationError, convert
 
+from diwan.core.games import GAMES
 from diwan.core.hand.events import Chips, Due, PostKind, Seat
 from diwan.core.hand.settings import HandSettings
 from diwan.core.table.button import Positions, Spots, first_hand_positions
@@ -31,7 +32,7 @@ def read_rules(game: str, raw: Json, seats: int) -> ScenarioRules:
     if "game" in settings:
         raise FormatError("unknown key 'game' in rules")
     try:
-        hand = convert({"game": game, **settings}, HandSettings)
+        hand = convert({"game": game, "limit": GAMES[game].limits[0], **settings}, HandSettings)
     except ValidationError as error:
         raise FormatError(f"rules: {error}") from None
     lists: dict[str, list[int] | None] = {"antes": None, "blinds": None}

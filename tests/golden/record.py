@@ -1,4 +1,4 @@
-"""Record a golden hand: ``python -m tests.golden.record NAME SEED [RULES_VERSION]`` (from the root of the repository).
+"""Record a golden hand: ``python -m tests.golden.record NAME SEED [RULES_VERSION [GAME]]`` (from the root of the repository).
 
 A golden hand is what one version of the rules made of commands, with the cards that it revealed. It is never changed:
 later programs must decide the same from it. Its hash is appended to ``hashes.txt``.
@@ -39,9 +39,9 @@ def record(name: str, note: str, version: int, cards: dict[int, int], events: li
         hashes.write(f"{hashlib.sha256(raw).hexdigest()}  {name}\n")
 
 
-def main(name: str, seed: str, rules_version: str = "2") -> None:
-    played = Played(int(seed), version=int(rules_version))
-    note = f"random hand of seed {seed}, rules version {rules_version}"
+def main(name: str, seed: str, rules_version: str = "2", game: str = "holdem") -> None:
+    played = Played(int(seed), version=int(rules_version), game=game)
+    note = f"random hand of {game}, seed {seed}, rules version {rules_version}"
     record(name, note, played.start.version, played.cards, played.events)
 
 

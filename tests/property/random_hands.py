@@ -23,7 +23,11 @@ def shuffled(chance):
     return dict(enumerate(deck))
 
 
-def random_start(chance, *, version=None, limit=None):
+def game_of(state):
+    return GAMES[state.deal.started.settings.game]
+
+
+def random_start(chance, *, version=None, limit=None, game="holdem"):
     """A StartHand as tables make them, and stranger ones; stacks often around the blinds, where rules are delicate."""
     numbers = sorted(chance.sample(range(9), chance.randint(2, 9)))
     button = chance.randrange(9)
@@ -41,7 +45,8 @@ def random_start(chance, *, version=None, limit=None):
         hand_no=chance.randint(1, 10**6),
         rules_version=version or chance.choice([CURRENT_RULES_VERSION, *SUPPORTED_RULES_VERSIONS]),
         settings=HandSettings(
-            limit=limit or chance.choice(["no_limit", "no_limit", "pot_limit"]),
+            game=game,
+            limit=limit or chance.choice(["no_limit", "no_limit", "pot_limit"] if game == "holdem" else ["pot_limit"]),
             small_blind=small,
             big_blind=big,
             short_allins_add_up=chance.random() < 0.8,
@@ -70,7 +75,7 @@ def _antes(chance, numbers, big_blind, big):
 
 def random_command(chance, state, version):
     """A legal command for the seat to act; bold enough to get short all-ins, timid enough to see rivers."""
-    legal = legal_actions(GAMES["holdem"], state)
+    legal = legal_actions(game_of(state), state)
     turn = chance.choice([None, state.turn])
     if chance.random() < 0.03:
         return ExpireClock(legal.seat, turn, version, state.deadline_ms + chance.randrange(5))

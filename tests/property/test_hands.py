@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 
 from diwan.core.decider import Rejected
-from diwan.core.games import GAMES
 from diwan.core.hand.betting import legal_actions
 from diwan.core.hand.commands import Act, AllIn, StartHand, VoidHand
 from diwan.core.hand.decide import advance, decide
@@ -15,7 +14,7 @@ from diwan.core.hand.inverse import command_of
 from diwan.core.hand.outcome import outcome_digest
 from diwan.core.hand.rules import CURRENT_RULES_VERSION
 from diwan.core.hand.state import EndedHand, LiveHand
-from tests.property.random_hands import Played, is_all_in_legal, seeds
+from tests.property.random_hands import Played, game_of, is_all_in_legal, seeds
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -112,7 +111,7 @@ def check_law(played):
 def probes(state):
     """Amounts around every bound."""
     actor = state.actor
-    legal = legal_actions(GAMES["holdem"], state)
+    legal = legal_actions(game_of(state), state)
     marks = {0, 1, max(state.bets), state.bets[actor] + state.stacks[actor], *(legal.lift or ())}
     marks |= {legal.pot_to or 0}
     return sorted({mark + by for mark in marks for by in (-1, 0, 1)})
@@ -121,7 +120,7 @@ def probes(state):
 def check_legal(played):
     """What is offered is accepted, and nothing else is; whoever is not asked is refused."""
     for state in played.states[1:-1]:
-        legal = legal_actions(GAMES["holdem"], state)
+        legal = legal_actions(game_of(state), state)
         assert legal.seat == state.deal.seats[state.actor]
         offered = {"fold": legal.fold, "check": legal.check, "call": legal.call is not None}
         for kind, is_offered in offered.items():
@@ -166,23 +165,25 @@ def check_suits(played):
 CHECKS = [check_chips, check_end, check_replay, check_law, check_legal, check_void, check_suits]
 
 
+@pytest.mark.parametrize("game", ["holdem", "omaha"])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_in_every_hand(check):
+def test_in_every_hand(check, game):
     @settings(max_examples=150, deadline=None)
     @given(seed=seeds)
     def holds(seed):
-        check(Played(seed))
+        check(Played(seed, game=game))
 
     holds()
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("game", ["holdem", "omaha"])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_in_a_great_many_hands(check):
+def test_in_a_great_many_hands(check, game):
     @settings(max_examples=20_000, deadline=None)
     @given(seed=seeds)
     def holds(seed):
-        check(Played(seed))
+        check(Played(seed, game=game))
 
     holds()
 

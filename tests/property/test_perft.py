@@ -5,11 +5,11 @@ The counterpart of chess programs' perft: random hands seldom meet the corner th
 
 import pytest
 
-from diwan.core.games import GAMES
 from diwan.core.hand.betting import legal_actions
 from diwan.core.hand.commands import Act
 from diwan.core.hand.decide import advance
 from diwan.core.hand.state import EndedHand
+from tests.property.random_hands import game_of
 from tests.unit.hand.hands import deck, start
 
 CARDS = deck("")
@@ -30,7 +30,7 @@ def count_ours(state, memo):
         state.gathered,
     )
     if key not in memo:
-        legal = legal_actions(GAMES["holdem"], state)
+        legal = legal_actions(game_of(state), state)
         actions = [("fold", 0)] if legal.fold else []
         actions += [("check", 0)] if legal.check else []
         actions += [("call", 0)] if legal.call else []
@@ -140,15 +140,18 @@ TABLES = [
 ]
 
 
-@pytest.mark.parametrize("limit", ["no_limit", "pot_limit"])
+@pytest.mark.parametrize(
+    ("game", "limit"), [("holdem", "no_limit"), ("holdem", "pot_limit"), ("omaha", "pot_limit")], ids=str
+)
 @pytest.mark.parametrize("adds_up", [True, False])
 @pytest.mark.parametrize("stacks", TABLES, ids=str)
-def test_as_many_ways_to_bet_as_the_enumerator_counts(stacks, adds_up, limit):
+def test_as_many_ways_to_bet_as_the_enumerator_counts(stacks, adds_up, game, limit):
     command = start(
         stacks,
         button=len(stacks) - 1,
         small_blind=1,
         big_blind=2,
+        game=game,
         limit=limit,
         short_allins_add_up=adds_up,
     )

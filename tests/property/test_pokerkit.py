@@ -1,4 +1,4 @@
-"""Random hands beside PokerKit, an independent engine (HD-1 to HD-23), its known differences excepted.
+"""Random hands beside PokerKit, an independent engine (HD-1 to HD-23, OM-1 to OM-4), its known differences excepted.
 
 Exceptions (SOURCES.md beside the scenarios): 1 short big blinds are not dealt; 2 and 5 the right to raise is compared
 where neither a short all-in nor a covered opponent is about; 3 and 4 odd chips may differ where a pot is shared.
@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
-from pokerkit import Automation, NoLimitTexasHoldem
+from pokerkit import Automation, NoLimitTexasHoldem, PotLimitOmahaHoldem
 from pokerkit.games import PotLimitPokerMixin, TexasHoldemMixin, UnfixedLimitHoldem
 
 from diwan.core.cards import format_cards
-from diwan.core.games import GAMES
 from diwan.core.hand.betting import last_full_raise, legal_actions
 from diwan.core.hand.commands import Act, StartHand
 from diwan.core.hand.decide import advance
@@ -21,7 +20,7 @@ from diwan.core.hand.events import BoardDealt, Due, HandSeat
 from diwan.core.hand.rules import CURRENT_RULES_VERSION
 from diwan.core.hand.settings import HandSettings
 from diwan.core.hand.state import EndedHand
-from tests.property.random_hands import seeds, shuffled
+from tests.property.random_hands import game_of, seeds, shuffled
 
 pytestmark = pytest.mark.timeout(3600)
 AUTOMATIONS = (
@@ -38,7 +37,11 @@ class PotLimitTexasHoldem(PotLimitPokerMixin, TexasHoldemMixin, UnfixedLimitHold
     """PokerKit has the parts of it, but not the game."""
 
 
-GAMES_OF_PEER = {"no_limit": NoLimitTexasHoldem, "pot_limit": PotLimitTexasHoldem}
+GAMES_OF_PEER = {
+    ("holdem", "no_limit"): NoLimitTexasHoldem,
+    ("holdem", "pot_limit"): PotLimitTexasHoldem,
+    ("omaha", "pot_limit"): PotLimitOmahaHoldem,
+}
 
 
 @dataclass
@@ -50,11 +53,12 @@ class Table:
     small: int
     big: int
     ante: int
+    game: str
     limit: str
     cards: dict[int, int]
 
     @classmethod
-    def of(cls, seed):
+    def of(cls, seed, game):
         chance = random.Random(seed)
         seats = chance.randint(2, 9)
         big = chance.choice([2, 5, 10, 20])
@@ -63,7 +67,8 @@ class Table:
         largest = chance.choice([4, 10, 60]) * big
         # Exception 1: whoever may have the big blind can post it whole, and more.
         stacks = [chance.randint(ante + big + 1, ante + big + largest) for _ in range(seats)]
-        return cls(chance, stacks, small, big, ante, chance.choice(["no_limit", "pot_limit"]), shuffled(chance))
+        limit = chance.choice([limit for name, limit in GAMES_OF_PEER if name == game])
+        return cls(chance, stacks, small, big, ante, game, limit, shuffled(chance))
 
     def start(self):
         seats = len(self.stacks)
@@ -73,7 +78,7 @@ class Table:
             hand_id="",
             hand_no=1,
             rules_version=CURRENT_RULES_VERSION,
-            settings=HandSettings(limit=self.limit, small_blind=self.small, big_blind=self.big),
+            settings=HandSettings(game=self.game, limit=self.limit, small_blind=self.small, big_blind=self.big),
             seats=tuple(HandSeat(seat, str(seat), stack) for seat, stack in enumerate(self.stacks)),
             button=seats - 1,
             big_blind_seat=big,
@@ -89,11 +94,12 @@ class Table:
 
     def pokerkit(self):
         seats = len(self.stacks)
-        game = GAMES_OF_PEER[self.limit]
+        game = GAMES_OF_PEER[self.game, self.limit]
         # True: antes are matched level by level.
         state = game(AUTOMATIONS, True, self.ante, (self.small, self.big), self.big)(tuple(self.stacks), seats)  # noqa: FBT003
+        each = 2 if self.game == "holdem" else 4
         for place in range(seats):
-            state.deal_hole(format_cards([self.cards[place], self.cards[place + seats]], ""))
+            state.deal_hole(format_cards([self.cards[place + seats * number] for number in range(each)], ""))
         return state
 
 
@@ -134,14 +140,14 @@ def deal_board(peer, cards, events):
             show_all(peer)
 
 
-def play_both(seed):
+def play_both(seed, game="holdem"):
     """Play one hand on both engines; returns whether PokerKit could follow to the end."""
-    table = Table.of(seed)
+    table = Table.of(seed, game)
     chance, cards = table.chance, table.cards
     events, state = advance(None, table.start(), cards)
     peer = table.pokerkit()
     while not isinstance(state, EndedHand):
-        legal = legal_actions(GAMES["holdem"], state)
+        legal = legal_actions(game_of(state), state)
         compare_decision(state, legal, peer)
         kind, to = choose(chance, legal)
         if kind in {"bet", "raise"} and not peer.can_complete_bet_or_raise_to(to):
@@ -172,8 +178,22 @@ def test_random_hands_end_as_pokerkit_ends_them(seed):
     play_both(seed)
 
 
+@settings(max_examples=150, deadline=None)
+@given(seed=seeds)
+def test_random_hands_of_omaha_end_as_pokerkit_ends_them(seed):
+    """OM-1 to OM-4: pot limits, two own cards and three shared ones."""
+    play_both(seed, "omaha")
+
+
 @pytest.mark.soak
 @settings(max_examples=50_000, deadline=None)
 @given(seed=seeds)
 def test_a_great_many_random_hands_end_as_pokerkit_ends_them(seed):
     play_both(seed)
+
+
+@pytest.mark.soak
+@settings(max_examples=20_000, deadline=None)
+@given(seed=seeds)
+def test_a_great_many_random_hands_of_omaha_end_as_pokerkit_ends_them(seed):
+    play_both(seed, "omaha")

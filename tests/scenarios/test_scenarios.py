@@ -35,6 +35,10 @@ def test_all_holdem_scenarios_are_there():
     assert sum(report.game == "holdem" for report in run_paths(FILES)) == 1570
 
 
+def test_all_omaha_scenarios_are_there():
+    assert sum(report.game == "omaha" for report in run_paths(FILES)) == 20
+
+
 def test_all_capsa_scenarios_are_there():
     assert sum(report.game == "capsa" for report in run_paths(FILES)) == 27
 
@@ -142,9 +146,9 @@ def test_the_command_fails_where_there_is_no_scenario(tmp_path):
 
 
 def test_a_game_that_the_core_does_not_play_fails_and_says_so(tmp_path):
-    result = run_command(tmp_path, json.dumps(HAND | {"game": "omaha"}))
+    result = run_command(tmp_path, json.dumps(HAND | {"game": "naiko"}))
     assert result.exit_code == 1
-    assert "not supported: game omaha" in result.stdout
+    assert "not supported: game naiko" in result.stdout
 
 
 def test_one_game_can_be_chosen(tmp_path):

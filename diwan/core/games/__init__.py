@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from diwan.core.games.holdem import Holdem
+from diwan.core.games.omaha import Omaha
 from diwan.core.games.sarab import Sarab
 
-GAMES: Final[Mapping[str, Holdem]] = {game.name: game for game in (Holdem(), Sarab())}
+GAMES: Final[Mapping[str, Holdem]] = {game.name: game for game in (Holdem(), Omaha(), Sarab())}

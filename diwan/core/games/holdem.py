@@ -25,6 +25,9 @@ class Holdem:
 
     name: ClassVar[str] = "holdem"
     hole_cards: ClassVar[int] = 2
+    limits: ClassVar[Sequence[Literal["no_limit", "pot_limit"]]] = ("no_limit", "pot_limit")
+    """How far betting may go, the usual way first."""
+
     next_streets: ClassVar[Mapping[Street, tuple[Literal["flop", "turn", "river"], int]]] = {
         "preflop": ("flop", 3),
         "flop": ("turn", 1),
@@ -37,6 +40,7 @@ class Holdem:
 
     def start_rules(self, command: StartHand) -> Iterator[tuple[str, bool, str]]:
         """Yield what must hold of a hand's beginning beyond what holds in every game: setting, whether, and why."""
+        yield "limit", command.settings.limit in self.limits, f"{self.name} is played {' or '.join(self.limits)}"
         yield "sarab", command.settings.sarab is None, "settings of another game"
         yield "deal_no", command.deal_no == 0, "this game has no schedule of deals"
         yield "carried", command.carried == 0, "this game carries no pot"

@@ -26,7 +26,7 @@ class HandSettings(Struct, frozen=True, kw_only=True):
     ``big_blind`` is the smallest bet, also in games without blinds.
     """
 
-    game: Literal["holdem", "sarab"] = "holdem"
+    game: Literal["holdem", "omaha", "sarab"] = "holdem"
     limit: Literal["no_limit", "pot_limit"] = "no_limit"
     small_blind: int = 1
     big_blind: int = 2
