@@ -24,7 +24,9 @@ async def test_d9_cancelled_callers_find_by_id_what_became_of_their_appends(stor
         answer = (await asyncio.gather(task, return_exceptions=True))[0]
         return append, answer
 
-    results = await asyncio.gather(*(impatient(random.random() * 0.005) for _ in range(400)))
+    results = await asyncio.gather(
+        *(impatient(random.random() * 0.005 if number % 4 else 2.0) for number in range(400))
+    )
     await store.append(new_append(uuid4()))
 
     told = [isinstance(answer, Appended) for _, answer in results]
