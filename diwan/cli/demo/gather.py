@@ -15,6 +15,8 @@ from diwan.chassis.feed.scrub import ScrubReport, scrub
 from diwan.cli.demo.evidence import AuditStatus, Evidence, FeedLine, WalletTotals
 from diwan.cli.stack.stack import Stack, superuser_database_url
 from diwan.client import DiwanClient
+from diwan.core.hand.events import HandEnded
+from diwan.wire.events import decode
 from diwan.wire.stored import logged_event
 
 SETTLE_SECONDS: Final = 30.0
@@ -75,9 +77,21 @@ async def everything_applied(client: DiwanClient) -> None:
 async def gather(client: DiwanClient, stack: Stack, totals: list[WalletTotals]) -> Evidence:
     """Read everything back: the table feed, the wallet's last sums, the bus copies, the audit's findings."""
     feed = [FeedLine(each.global_seq, logged_event(each.event)) async for each in client.feed("table").events()]
+    hands = sum(isinstance(decode_line(line), HandEnded) for line in feed)
+    await until("the audit judges every hand", partial(_has_judged, client, hands))
     totals = [*totals, await wallet_totals(client)]
     copies = {name: await _copy(stack, name, feed_id) for name, feed_id in FEEDS.items()}
     return Evidence(tuple(feed), tuple(totals), copies, await _audit(client))
+
+
+def decode_line(line: FeedLine) -> object:
+    """Return the event of a feed's line."""
+    return decode(line.event.type_id, line.event.schema_v, line.event.body).event
+
+
+async def _has_judged(client: DiwanClient, hands: int) -> bool:
+    status = await client.audit.get_status()
+    return status.hands_verified + status.hands_not_verified + status.hands_cannot_say >= hands
 
 
 async def _copy(stack: Stack, service: str, feed_id: int) -> ScrubReport:
