@@ -11,7 +11,7 @@ from diwan.cli.demo.evidence import Evidence, FeedLine, WalletTotals, table_name
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.hashing import uuid_text
 from diwan.core.log import StreamKind
-from diwan.core.table.events import SeatFunded, SeatReleased
+from diwan.core.table.events import BuyInRefused, BuyInRequested, SeatFunded, SeatReleased, TopUpRequested
 from diwan.verifier.report import Report, Rule
 from diwan.verifier.stream import StreamReport, verify_stream
 from diwan.wire.events import decode
@@ -93,7 +93,7 @@ def check_ledger(evidence: Evidence) -> Result:
                 name, holds=False, detail="set aside by the wallet", at_fault=f"table {totals.quarantined[0]}"
             )
         stacks = folded_stacks(evidence.table_feed, totals.table_feed_cursor)
-        fault = _first_difference(stacks, totals)
+        fault = _first_difference(stacks, totals, chips_on_their_way(evidence.table_feed, totals.table_feed_cursor))
         if fault is not None:
             return Result(name, holds=False, detail=fault[1], at_fault=fault[0])
         compared += len(stacks)
@@ -136,14 +136,47 @@ def folded_stacks(feed: tuple[FeedLine, ...], cursor: int) -> dict[str, Stack]:
     return stacks
 
 
-def _first_difference(stacks: dict[str, Stack], totals: WalletTotals) -> tuple[str, str] | None:
+def chips_on_their_way(feed: tuple[FeedLine, ...], cursor: int) -> dict[str, list[int]]:
+    """Return by sitting the amounts that the table asked for and that it books only after a position of its feed.
+
+    The wallet is asked by a call, which may run ahead of the feed: each such amount may be in escrow already.
+    """
+    sitting_of: dict[tuple[bytes, int], str] = {}
+    amounts: dict[str, dict[str, int]] = {}
+    for line in feed:
+        stream_id = line.event.stream_id
+        match decode(line.event.type_id, line.event.schema_v, line.event.body).event:
+            case BuyInRequested(seat=seat, amount=amount, transfer_id=transfer):
+                sitting_of[stream_id, seat] = transfer
+                amounts.setdefault(transfer, {})[transfer] = amount
+            case TopUpRequested(seat=seat, amount=amount, transfer_id=transfer):
+                amounts.setdefault(sitting_of[stream_id, seat], {})[transfer] = amount
+            case SeatFunded(seat=seat, transfer_id=transfer) if line.global_seq <= cursor:
+                del amounts[sitting_of[stream_id, seat]][transfer]
+            case BuyInRefused(seat=seat, transfer_id=transfer):
+                del amounts[sitting_of[stream_id, seat]][transfer]
+            case _:
+                pass
+    return {sitting: list(waiting.values()) for sitting, waiting in amounts.items()}
+
+
+def _first_difference(
+    stacks: dict[str, Stack], totals: WalletTotals, on_their_way: dict[str, list[int]]
+) -> tuple[str, str] | None:
     for sitting in sorted(stacks.keys() | totals.balances.keys()):
         stack = stacks.get(sitting, Stack(0, ""))
         balance = totals.balances.get(sitting, 0)
-        if stack.chips != balance:
+        if balance - stack.chips not in _sums(on_their_way.get(sitting, [])):
             where = f"hand {stack.hand_id}" if stack.hand_id else f"sitting {sitting}"
             return where, f"sitting {sitting}: escrow {balance}, stack {stack.chips}"
     return None
+
+
+def _sums(amounts: list[int]) -> set[int]:
+    sums = {0}
+    for amount in amounts:
+        sums |= {each + amount for each in sums}
+    return sums
 
 
 def check_copies(evidence: Evidence) -> Result:
