@@ -45,13 +45,17 @@ class Prepared:
 _numbers = itertools.count(1)
 
 
+async def copy(server: EmbeddedPostgres, template: str, name: str) -> None:
+    connection = await asyncpg.connect(server.superuser_url)
+    await connection.execute(f"create database {name} template {template}")
+    await connection.close()
+
+
 async def make(server: EmbeddedPostgres, name: str, template: str | None = None) -> Prepared:
     """Make a database of the wallet: by its migrations, or as a copy of one that was made so."""
     prepared = Prepared(server, name)
     if template is not None:
-        connection = await asyncpg.connect(server.superuser_url)
-        await connection.execute(f"create database {name} template {template}")
-        await connection.close()
+        await copy(server, template, name)
     await ensure_roles(server.superuser_url, "wallet", PASSWORDS, database=name)
     if template is None:
         await migrate(prepared.url(OWNER), [MIGRATIONS])

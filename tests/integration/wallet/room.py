@@ -33,7 +33,7 @@ from diwan.chassis.settings import ServiceSettings
 from diwan.chassis.store import EventStore
 from services.wallet.app import build
 from services.wallet.settings import WalletSettings
-from tests.integration.wallet.conftest import Prepared
+from tests.integration.wallet.conftest import Prepared, copy
 from tests.integration.wallet.tables import Seat, TableLog
 
 TABLE_PASSWORDS = {role: f"password of {role}" for role in (OWNER, *role_memberships("table"))}
@@ -134,13 +134,22 @@ def refused(error: grpc.aio.AioRpcError) -> Refused:
     return Refused(error.code(), infos[0].reason, dict(infos[0].metadata))
 
 
+async def table_template(postgres: EmbeddedPostgres) -> str:
+    """Migrate a table service's database once for all that are copied from it."""
+    name = "wallet_table_template"
+    if postgres.execute(f"select 1 from pg_database where datname = '{name}'") == "":
+        await ensure_roles(postgres.superuser_url, "table", TABLE_PASSWORDS, database=name)
+        await migrate(postgres.url(OWNER, TABLE_PASSWORDS[OWNER], name))
+    return name
+
+
 @asynccontextmanager
 async def table_side(
     postgres: EmbeddedPostgres, name: str, folder: Path, nats: EmbeddedNats | None
 ) -> AsyncIterator[TableSide]:
+    await copy(postgres, await table_template(postgres), name)
     await ensure_roles(postgres.superuser_url, "table", TABLE_PASSWORDS, database=name)
     urls = {role: postgres.url(role, TABLE_PASSWORDS[role], name) for role in TABLE_PASSWORDS}
-    await migrate(urls[OWNER])
     bus = None if nats is None else Bus.start(nats.url("table"), "table")
     feed_task = FeedTask(urls["table_seq"], FEEDS["table"], "table", bus)
     store = await EventStore.open(urls["table_rw"], on_commit=feed_task.wake)
