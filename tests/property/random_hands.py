@@ -73,6 +73,10 @@ def _antes(chance, numbers, big_blind, big):
     return [Due(seat, "ante", ante) for seat in sorted(owing[kind])]
 
 
+def legal_of(state):
+    return legal_actions(game_of(state), state)
+
+
 def random_command(chance, state, version):
     """A legal command for the seat to act; bold enough to get short all-ins, timid enough to see rivers."""
     legal = legal_actions(game_of(state), state)
@@ -81,9 +85,11 @@ def random_command(chance, state, version):
         return ExpireClock(legal.seat, turn, version, state.deadline_ms + chance.randrange(5))
     now_ms = chance.randint(NOW, state.deadline_ms)
     choices = ["call"] * 4 + ["check"] * 4 + ["fold"] + ["lift"] * 3 + ["all_in"]
+    if legal.sarab and state.deal.started.hand_no % 3 == 0:  # Some hands must be checked to the end of the turn.
+        choices = ["call"] * 9 + ["check"] * 30 + ["fold", "lift"]
     while True:
         choice = chance.choice(choices)
-        if choice == "fold" and (legal.to_call or chance.random() < 0.1):
+        if choice == "fold" and legal.fold and (legal.to_call or chance.random() < 0.1):
             return Act(legal.seat, "fold", 0, turn, version, now_ms)
         if choice == "check" and legal.check:
             return Act(legal.seat, "check", 0, turn, version, now_ms)
@@ -98,19 +104,19 @@ def random_command(chance, state, version):
 
 
 def is_all_in_legal(state, legal):
-    """All in is a call for less or exactly, or a bet or raise that reaches the stack."""
+    """All in is a call for less or exactly, or a bet or raise that reaches the stack; or the sarab, where there is one."""
     stack = state.stacks[state.actor]
     total = state.bets[state.actor] + stack
-    return legal.call == stack or (legal.lift is not None and legal.lift[1] == total)
+    return legal.sarab or legal.call == stack or (legal.lift is not None and legal.lift[1] == total)
 
 
 class Played:
     """A hand that was played: its batches, with the state before each, and the deck."""
 
-    def __init__(self, seed, **choices):
+    def __init__(self, seed, start=random_start, **choices):
         chance = random.Random(seed)
         self.cards = shuffled(chance)
-        self.start = random_start(chance, **choices)
+        self.start = start(chance, **choices)
         self.batches = []
         self.commands = []
         self.states = [None]

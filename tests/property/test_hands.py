@@ -8,7 +8,7 @@ from diwan.core.decider import Rejected
 from diwan.core.hand.betting import legal_actions
 from diwan.core.hand.commands import Act, AllIn, StartHand, VoidHand
 from diwan.core.hand.decide import advance, decide
-from diwan.core.hand.events import Acted, BoardDealt, CardsShown, PotAwarded, TurnBegan
+from diwan.core.hand.events import Acted, BoardDealt, CardsShown, HandVoided, PotAwarded, TurnBegan
 from diwan.core.hand.evolve import evolve
 from diwan.core.hand.inverse import command_of
 from diwan.core.hand.outcome import outcome_digest
@@ -45,13 +45,15 @@ def revealed_by(events):
 
 def check_chips(played):
     """No chip appears or vanishes at any event, and nobody is ever below zero."""
-    total = sum(seat.stack for seat in played.start.seats)
-    for _, state in folded(played):
+    total = sum(seat.stack for seat in played.start.seats) + played.start.carried
+    carried_on = 0
+    for event, state in folded(played):
         live = state.last if isinstance(state, EndedHand) else state
-        assert sum(live.stacks) + live.pot == total
+        carried_on += event.carried if isinstance(event, HandVoided) else 0
+        assert sum(live.stacks) + live.pot + carried_on == total
         assert min(*live.stacks, *live.bets, live.gathered) >= 0
     assert played.last.pot == 0
-    assert sum(played.ended.payoffs) == 0
+    assert sum(played.ended.payoffs) == played.start.carried - carried_on
 
 
 def check_end(played):

@@ -56,7 +56,7 @@ def advance(state: HandState | None, command: HandCommand, cards: Cards) -> tupl
             kind, to = _all_in(live, place)
             if not game.is_sarab_free(live):
                 to = _allowed_total(game, live, place, kind, to)
-            return _act(game, live, place, kind, to, command, "player", cards)
+            return _act(game, live, place, kind, to, command, "player", cards, is_sarab=game.has_sarab)
         case StartHand():
             if isinstance(state, LiveHand):
                 raise Rejected(Reason.HAND_IN_PROGRESS, hand_id=state.deal.started.hand_id)
@@ -151,10 +151,11 @@ def _act(
     command: Act | AllIn | ExpireClock,
     decided_by: DecidedBy,
     cards: Cards,
+    *,
+    is_sarab: bool = False,
 ) -> tuple[tuple[HandEvent, ...], HandState]:
     added = to - state.bets[place]
     is_all_in = added > 0 and added == state.stacks[place]
-    is_sarab = game.has_sarab and isinstance(command, AllIn)
     acted = Acted(command.seat, kind, to, added, is_all_in, state.turn, decided_by, command.now_ms, is_sarab)
     after = after_acted(state, acted)
     if after.unfolded & (after.unfolded - 1):
