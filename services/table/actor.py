@@ -1,8 +1,7 @@
 """One live table: decide, append, and only then tell anyone anything (O4, DESIGN 8)."""
 
 import asyncio
-import contextlib
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final, Protocol
@@ -37,6 +36,10 @@ STALL_MS: Final = 1_000
 
 _NOBODY: Final = "table"
 """The caller of what a table does by itself."""
+
+
+class _Gone(Exception):  # noqa: N818
+    """Another process owns the table now."""
 
 
 class Loaded(msgspec.Struct):
@@ -84,9 +87,11 @@ class Actor:
         self._store = store
         self._listener = listener
         self._reclaim = reclaim
-        self._mailbox: asyncio.Queue[Ask | None] = asyncio.Queue()
+        self._mailbox: deque[Ask | None] = deque()
+        self._waiting: asyncio.Future[None] | None = None
         self._answers: OrderedDict[UUID, tuple[bytes, Answer]] = OrderedDict()
         self._timer: asyncio.TimerHandle | None = None
+        self._look_at_ms = 0
         self._task: asyncio.Task[None] | None = None
         self._why_gone: Rejected | None = None
         self._conduct = Conduct(self)
@@ -119,7 +124,7 @@ class Actor:
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None and self._task is not asyncio.current_task():
-            self._mailbox.put_nowait(None)
+            self._put(None)
             await asyncio.wait({self._task})
         self._refuse_waiting()
         self.hub.end(self._why_gone)
@@ -130,9 +135,15 @@ class Actor:
         """Queue a request; raises `Rejected` with TABLE_BUSY, or why the table is not here any more."""
         if self._why_gone is not None:
             raise self._why_gone
-        if self._mailbox.qsize() >= MAILBOX_MAX:
+        if len(self._mailbox) >= MAILBOX_MAX:
             raise Rejected("TABLE_BUSY")
-        self._mailbox.put_nowait(ask)
+        self._put(ask)
+
+    def _put(self, ask: Ask | None) -> None:
+        """Queue a request, or None for a look at what the table has to do by itself."""
+        self._mailbox.append(ask)
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
     async def ask(
         self,
@@ -168,6 +179,22 @@ class Actor:
         )
         return await waiting
 
+    def came(self, player: str) -> None:
+        """A player has a stream of the seat open."""
+        self._conduct.came(player)
+        self.wake()
+
+    def left(self, player: str) -> None:
+        """A player's stream has ended; if it was the last one, the seat is kept for a while (CL-4)."""
+        if player not in self.hub.players():
+            self._conduct.left(player)
+            self.wake()
+
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether the table stopped by a fault of ours."""
+        return self._why_gone is not None and self._why_gone.reason == "TABLE_QUARANTINED"
+
     def wake(self) -> None:
         """Look soon at what the table has to do by itself."""
         self._arm(self.clock.now_ms())
@@ -175,23 +202,31 @@ class Actor:
     # ---- the actor's own task ---------------------------------------------------------------------------------------
 
     async def _run(self) -> None:
+        ask: Ask | None = None
         try:
             await self._surely(self._conduct.resume)
             while self._why_gone is None:
                 self._arm(self._conduct.due_ms())
-                ask = await self._mailbox.get()
+                while not self._mailbox:
+                    self._waiting = asyncio.get_running_loop().create_future()
+                    await self._waiting
+                ask = self._mailbox.popleft()
                 if ask is not None:
                     await self._surely(partial(self._handle, ask))
                 elif self._why_gone is None:
                     await self._surely(self._conduct.act)
+                ask = None
+        except _Gone:
+            await self.stop(Rejected("TABLE_MOVED", table_id=self.table_id))
         except Exception:
             _log.exception("table_stopped", table=str(self.table_id))
-            self._why_gone = Rejected("TABLE_QUARANTINED", table_id=self.table_id)
-            self._refuse_waiting()
-            self.hub.end(self._why_gone)
+            await self.stop(Rejected("TABLE_QUARANTINED", table_id=self.table_id))
+        finally:
+            if ask is not None:
+                ask.answer(self._why_gone or Rejected("UNKNOWN_OUTCOME"))
 
     async def _surely(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Take a step; after a lost compare-and-set on the state as it really is."""
+        """Take a step; after a lost compare-and-set on the state as it really is. Raises `_Gone` if others own it."""
         while True:
             try:
                 await step()
@@ -200,8 +235,7 @@ class Actor:
                 _log.warning("table_lost", table=str(self.table_id), epoch=self.epoch, why=str(lost))
                 loaded = await self._reclaim(self)
                 if loaded is None:
-                    await self.stop(Rejected("TABLE_MOVED", table_id=self.table_id))
-                    return
+                    raise _Gone from None
                 self._adopt(loaded)
                 step = self._resumed(step)
 
@@ -325,24 +359,27 @@ class Actor:
     # ---- time -------------------------------------------------------------------------------------------------------
 
     def _arm(self, due_ms: int | None) -> None:
+        """See to it that the table looks after itself at a time; an earlier look that is set already comes first."""
+        if due_ms is None or self._why_gone is not None:
+            return
         if self._timer is not None:
+            if self._look_at_ms <= due_ms:
+                return
             self._timer.cancel()
-            self._timer = None
-        if due_ms is not None and self._why_gone is None:
-            wait = max(0, due_ms - self.clock.now_ms()) / 1000
-            self._timer = asyncio.get_running_loop().call_later(wait, self._tick)
+        self._look_at_ms = due_ms
+        wait = max(0, due_ms - self.clock.now_ms()) / 1000
+        self._timer = asyncio.get_running_loop().call_later(wait, self._tick)
 
     def _tick(self) -> None:
         self._timer = None
-        self._mailbox.put_nowait(None)
+        self._put(None)
 
     def _refuse_waiting(self) -> None:
         why = self._why_gone or Rejected("SERVICE_DRAINING")
-        with contextlib.suppress(asyncio.QueueEmpty):
-            while True:
-                ask = self._mailbox.get_nowait()
-                if ask is not None:
-                    ask.answer(why)
+        while self._mailbox:
+            ask = self._mailbox.popleft()
+            if ask is not None:
+                ask.answer(why)
 
 
 def _replayed(request_hash: bytes, answer: Answer, ask: Ask) -> Answer | Rejected:

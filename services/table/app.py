@@ -1,5 +1,6 @@
 """The composition root: the parts of the table service, put together."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from diwan.chassis.service import Service
 from diwan.chassis.settings import needed
 from diwan.chassis.store import EventStore
 from diwan.chassis.vault import HandVault
+from diwan.core.evaluation import evaluate
 from services.table import projections
 from services.table.api import TableServicer
 from services.table.clock import TableClock
@@ -50,6 +52,8 @@ class NoWallet:
 @asynccontextmanager
 async def build(settings: TableSettings) -> AsyncIterator[Service]:
     """Put the service together; raises what connecting and checking raise."""
+    # The first showdown would otherwise stop every table for as long as the evaluator's tables take to make.
+    await asyncio.to_thread(evaluate, range(7))
     async with AsyncExitStack() as stack:
         if settings.migration_database_url is not None:
             await migrate(settings.migration_database_url.get_secret_value(), [MIGRATIONS])
@@ -74,31 +78,20 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         consumer.start()
         stack.push_async_callback(consumer.close)
         wallet = await _wallet(settings, stack)
-        yield _service(settings, database, store, vault, feed, wallet, clock)
-
-
-def _service(
-    settings: TableSettings,
-    database: Database,
-    store: EventStore,
-    vault: HandVault,
-    feed: Feed,
-    wallet: Wallet,
-    clock: TableClock,
-) -> Service:
-    index, names, buy_ins = Projections(database), Names(database), BuyIns(wallet)
-    tables = Tables(store, vault, index, buy_ins, names, settings.instance)
-    seats = Seats(tables, store, index, buy_ins, tables_per_player_max=settings.tables_per_player_max)
-    servicer = TableServicer(tables, seats, Openings(tables, store, vault), store, index, clock.now_ms)
-    return Service(
-        served=[Served(DESCRIPTOR.services_by_name["TableService"], servicer), served_feed(feed)],
-        background={
-            "claims": tables.keep_claims,
-            "heartbeats": tables.heartbeats,
-            "names": names.keep_looking_up,
-        },
-        on_drain=tables.hand_over,
-    )
+        index, names, buy_ins = Projections(database), Names(database), BuyIns(wallet)
+        tables = Tables(store, vault, index, buy_ins, names, settings.instance)
+        await tables.begin()
+        seats = Seats(tables, store, index, buy_ins, tables_per_player_max=settings.tables_per_player_max)
+        servicer = TableServicer(tables, seats, Openings(tables, store, vault), store, index, clock.now_ms)
+        yield Service(
+            served=[Served(DESCRIPTOR.services_by_name["TableService"], servicer), served_feed(feed)],
+            background={
+                "claims": tables.keep_claims,
+                "heartbeats": tables.heartbeats,
+                "names": names.keep_looking_up,
+            },
+            on_drain=tables.hand_over,
+        )
 
 
 async def _checked_clock(database: Database) -> TableClock:

@@ -7,7 +7,7 @@ import structlog
 from diwan.chassis.store import Conflict
 from diwan.core.hand.commands import ExpireClock, MoveDeadline, VoidHand
 from diwan.core.hand.state import NOBODY, LiveHand
-from diwan.core.table.commands import CloseTable, CommitSecret, CommitSeeds, RecordRefusals, StartNextHand
+from diwan.core.table.commands import CloseTable, CommitSecret, CommitSeeds, RecordRefusals, StandUp, StartNextHand
 from diwan.core.table.planning import NextHand, plan_next_hand
 from diwan.core.table.state import TableState
 from services.table.cards import DeckLost
@@ -38,6 +38,33 @@ class Conduct:
         self._faults = 0
         self._not_before_ms = 0
         self._refusals_told_of = 0
+        self._absent_since_ms: dict[str, int] = {}
+
+    # ---- presence ---------------------------------------------------------------------------------------------------
+
+    def came(self, player: str) -> None:
+        """Forget that a player was away."""
+        self._absent_since_ms.pop(player, None)
+
+    def left(self, player: str) -> None:
+        """Keep an absent player's seat for the reserved time: neither clock nor bet is touched (CL-3, CL-4)."""
+        if self._actor.state.seat_of(player) is not None:
+            self._absent_since_ms[player] = self._actor.clock.now_ms()
+
+    def _seat_given_up_ms(self, state: TableState) -> int | None:
+        reserve_ms = state.config.reserve_seconds * 1000
+        return min((since + reserve_ms for since in self._absent_since_ms.values()), default=None)
+
+    async def _give_up_seats(self, state: TableState, now: int) -> None:
+        """Stand up whoever did not come back in time, with the chips, after the hand (G2)."""
+        reserve_ms = state.config.reserve_seconds * 1000
+        for player, since in list(self._absent_since_ms.items()):
+            if now < since + reserve_ms:
+                continue
+            del self._absent_since_ms[player]
+            seat = self._actor.state.seat_of(player)
+            if seat is not None and seat.leaving is None:
+                await self._actor.by_itself(StandUp(player, "disconnected", now))
 
     # ---- after a claim ----------------------------------------------------------------------------------------------
 
@@ -67,13 +94,14 @@ class Conduct:
 
     def due_ms(self) -> int | None:
         """Return when `act` has something to do next, None for never unless something happens."""
-        due = self._wanted_ms()
-        return None if due is None else max(due, self._not_before_ms)
-
-    def _wanted_ms(self) -> int | None:
         state = self._actor.state
         if state.is_closed:
             return None
+        wanted = (self._wanted_ms(state), self._seat_given_up_ms(state))
+        due = min((each for each in wanted if each is not None), default=None)
+        return None if due is None else max(due, self._not_before_ms)
+
+    def _wanted_ms(self, state: TableState) -> int | None:
         live = state.hand
         if state.is_running and isinstance(live, LiveHand):
             if self._is_stalled(live):
@@ -106,6 +134,10 @@ class Conduct:
 
     async def _act(self, now: int) -> None:
         actor, state = self._actor, self._actor.state
+        wanted = self._wanted_ms(state)
+        if wanted is None or now < wanted:
+            await self._give_up_seats(state, now)
+            return
         live = state.hand
         if state.is_running and isinstance(live, LiveHand):
             if self._is_stalled(live):

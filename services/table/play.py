@@ -51,7 +51,7 @@ class TableStreams:
         actor = await self._tables.get(fields.an_id(attach.attach.table_id, "table_id"))
         watcher = Watcher(actor.hub.snapshot, player)
         actor.hub.attach(watcher, attach.attach.after_version)
-        actor.wake()
+        actor.came(player)
         reader = _Reader(actor, watcher, player, call.caller.subject)
         reading = asyncio.create_task(reader.read(requests), name=f"play-{player}")
         try:
@@ -59,6 +59,7 @@ class TableStreams:
                 yield frame
         finally:
             actor.hub.detach(watcher)
+            actor.left(player)
             reading.cancel()
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
+from diwan.api.event.v1.event_pb2 import Event
 from diwan.chassis.database import Connection, Database
 from diwan.chassis.feed import FeedEvent
 from diwan.core.decider import Rejected
@@ -17,6 +18,22 @@ from diwan.wire.events import decode
 from diwan.wire.hand import RESULT_NUMBER
 
 CONSUMER: Final = "table_projections"
+
+_TOLD_BY: Final = frozenset(
+    Event.DESCRIPTOR.fields_by_name[name].number
+    for name in (
+        "hand_started",
+        "pot_awarded",
+        "hand_voided",
+        "hand_ended",
+        "buy_in_requested",
+        "buy_in_refused",
+        "seat_released",
+        "table_created",
+        "table_closed",
+    )
+)
+"""The events that the projections are made of; all others are passed over unread."""
 
 
 class HandLine(msgspec.Struct, frozen=True):
@@ -37,6 +54,8 @@ async def apply(connection: Connection, events: Sequence[FeedEvent]) -> None:
     """Bring the projections on by some events, inside the transaction that moves the cursor."""
     for fed in events:
         stored = fed.event
+        if stored.type_id not in _TOLD_BY:
+            continue
         event = decode(stored.type_id, stored.schema_v, stored.body).event
         table_id = stored.stream_id
         match event:

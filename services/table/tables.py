@@ -250,10 +250,18 @@ class Tables:
 
     # ---- background -------------------------------------------------------------------------------------------------
 
+    async def begin(self) -> None:
+        """Take over what nobody owns before the first call is answered: a restart shows no gap in what was known."""
+        try:
+            await self._take_over()
+        except Exception as error:
+            # The database may just be away; `keep_claims` goes on trying.
+            _log.warning("claims_interrupted", error=repr(error))
+
     async def keep_claims(self) -> None:
         """Renew leases, stop tables that were taken over, take over those without a living owner."""
         loop = asyncio.get_running_loop()
-        look_at = 0.0
+        look_at = loop.time() + LOOK_SECONDS
         while True:
             try:
                 await self._renew()
@@ -285,6 +293,8 @@ class Tables:
                 await actor.stop(Rejected("TABLE_MOVED"))
                 self._retire(actor)
         for actor in self.live():
+            if actor.is_quarantined:
+                self._quarantined[actor.table_id] = asyncio.get_running_loop().time() + QUARANTINE_SECONDS
             if actor.is_gone or (actor.state.is_closed and not actor.hub.has_watchers):
                 await actor.stop()
                 self._retire(actor)
@@ -296,6 +306,8 @@ class Tables:
             async with limit:
                 try:
                     await self.open(table_id)
+                except Rejected as refusal:
+                    _log.warning("table_not_opened", table=str(table_id), why=refusal.reason)
                 except Exception:
                     # One table that cannot be loaded must not keep the others closed.
                     _log.exception("table_not_opened", table=str(table_id))

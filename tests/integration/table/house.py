@@ -235,7 +235,9 @@ def settings_for(postgres, name, folder, wallet_address, **changes):
 @asynccontextmanager
 async def a_wallet(folder):
     wallet = Wallet()
-    settings = ServiceSettings(service="wallet", jwks_file=folder / "jwks.json", metrics_listen=None)
+    settings = ServiceSettings(
+        service="wallet", jwks_file=folder / "jwks.json", metrics_listen=None, access_log="failures"
+    )
     authenticator = authenticator_of(settings)
     await authenticator.refresh()
     server = GrpcServer(settings, authenticator, [Served(WALLET, wallet)])

@@ -1,0 +1,220 @@
+"""`OpenHand`, and secrets that never leave: S1, S5, S6, P10."""
+
+import base64
+import contextlib
+import os
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import asyncpg
+import grpc
+import pytest
+
+from diwan.api.event.v1 import event_pb2
+from diwan.api.table.v1 import table_service_pb2 as pb
+from diwan.chassis.access import Role
+from diwan.core.fairness import Reveal, deal, verify_reveal
+from tests.integration.table.house import Seat, error_of, has_decision, player_of
+from tests.integration.table.test_crash import a_process, a_wallet, keys_in
+
+
+async def ended_hand(house, *, showdown=True):
+    """Play one hand to its end; returns the table's and the hand's id."""
+    table_id = await house.create(pause_ms=600_000)
+    for player in ("ann", "ben"):
+        await house.sit(table_id, player)
+    view = await house.until(table_id, has_decision)
+    while has_decision(view):
+        decision = view.hand.decision
+        kind = "fold" if not showdown else "check" if decision.can_check else "call"
+        await house.act(table_id, player_of(view, decision.seat), decision.turn, kind)
+        view = await house.view(table_id)
+    return table_id, view.hand.hand_id
+
+
+def auditor(house):
+    return house.metadata("auditor", Role.AUDITOR)
+
+
+async def opened(house, request, metadata):
+    return await house.stub.OpenHand(request, timeout=5, metadata=metadata)
+
+
+async def refusal(house, request, metadata):
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await opened(house, request, metadata)
+    return error_of(refused.value)[0]
+
+
+async def openings_in_log(postgres, database, table_id):
+    connection = await asyncpg.connect(postgres.url("postgres", postgres.password, database))
+    rows = await connection.fetch(
+        "select body from event where stream_id = $1 and type_id = 53 order by version", UUID(table_id)
+    )
+    await connection.close()
+    return [event_pb2.Event.FromString(row["body"]).hand_opened for row in rows]
+
+
+async def test_a_player_opens_the_own_seat_freely_and_gets_proved_cards(house):
+    table_id = await house.create()
+    for player in ("ann", "ben"):
+        await house.sit(table_id, player)
+    async with Seat(house, table_id, "ann") as ann:
+        await ann.until(lambda seat: seat.private is not None)
+    request = pb.OpenHandRequest(hand_id=ann.private.hand_id)
+    response = await opened(house, request, house.metadata("ann"))
+    assert [seat.seat for seat in response.seats] == [ann.private.seat]
+    assert list(response.seats[0].reveals) == list(ann.private.reveals)
+    assert not response.secret
+    root = (await house.view(table_id)).hand.deck_root
+    for one in response.seats[0].reveals:
+        reveal = Reveal(one.position, one.card, one.salt, tuple(one.path))
+        assert verify_reveal(request.hand_id, root, reveal)
+
+
+async def test_nobody_opens_another_players_seat(house):
+    _, hand_id = await ended_hand(house)
+    ann, zoe = house.metadata("ann"), house.metadata("zoe")
+    seat_of_ben = 1
+    assert await refusal(house, pb.OpenHandRequest(hand_id=hand_id, seat=seat_of_ben), ann) == "NOT_YOUR_SEAT"
+    assert await refusal(house, pb.OpenHandRequest(hand_id=hand_id), zoe) == "NOT_IN_HAND"
+    bot = house.metadata("ann-bot", Role.BOT)
+    assert await refusal(house, pb.OpenHandRequest(hand_id=hand_id), bot) == "NOT_IN_HAND"
+
+
+async def test_an_auditor_is_refused_while_the_hand_runs_and_without_a_reason(house, postgres, database):
+    """S5: the auditor's role cannot read a hand in play."""
+    table_id = await house.create()
+    for player in ("ann", "ben"):
+        await house.sit(table_id, player)
+    hand_id = (await house.until(table_id, has_decision)).hand.hand_id
+    request = pb.OpenHandRequest(hand_id=hand_id, reason="a complaint")
+    assert await refusal(house, request, auditor(house)) == "HAND_NOT_SETTLED"
+    _, ended = await ended_hand(house)
+    for reason in ("", "   "):
+        assert (
+            await refusal(house, pb.OpenHandRequest(hand_id=ended, reason=reason), auditor(house)) == "REASON_REQUIRED"
+        )
+    assert await openings_in_log(postgres, database, table_id) == []
+
+
+async def test_an_auditors_look_is_an_event_before_it_is_answered_and_gives_the_secret(house, postgres, database):
+    table_id, hand_id = await ended_hand(house, showdown=False)
+    request = pb.OpenHandRequest(hand_id=hand_id, reason="collusion?", case_id="C-7")
+    response = await opened(house, request, auditor(house))
+    assert [seat.seat for seat in response.seats] == [0, 1]
+    recorded = await openings_in_log(postgres, database, table_id)
+    assert [(each.opened_by, each.role, each.lens, each.reason, each.case_id) for each in recorded] == [
+        ("auditor", "auditor", "auditor", "collusion?", "C-7")
+    ]
+    deck = deal(hand_id, response.secret, {})
+    assert deck.root == (await house.view(table_id)).hand.deck_root
+    for seat in response.seats:
+        for reveal in seat.reveals:
+            assert deck.cards[reveal.position] == reveal.card
+    await opened(house, request, auditor(house))
+    assert len(await openings_in_log(postgres, database, table_id)) == 2
+
+
+async def test_a_players_look_at_an_ended_hand_is_recorded_once(house, postgres, database):
+    """DESIGN 6: each opening is an event; asking again tells nothing new."""
+    table_id, hand_id = await ended_hand(house, showdown=False)
+    for _ in range(3):
+        await opened(house, pb.OpenHandRequest(hand_id=hand_id), house.metadata("ann"))
+    recorded = await openings_in_log(postgres, database, table_id)
+    assert [(each.opened_by, each.lens) for each in recorded] == [("ann", "seat:0")]
+
+
+async def test_a_hand_that_does_not_exist_and_one_whose_day_is_destroyed_say_so(house, postgres, database):
+    assert await refusal(house, pb.OpenHandRequest(hand_id=str(uuid4())), house.metadata("ann")) == "HAND_NOT_FOUND"
+    _, hand_id = await ended_hand(house)
+    connection = await asyncpg.connect(postgres.url("postgres", postgres.password, database))
+    await connection.execute("update vault.hand_secret set wrapped = null where hand_id = $1", UUID(hand_id))
+    await connection.close()
+    assert await refusal(house, pb.OpenHandRequest(hand_id=hand_id), house.metadata("ann")) == "SECRET_DESTROYED"
+
+
+def spellings(token):
+    """A token raw, as hexadecimal in both cases, and as the middle of its base64 at each offset."""
+    yield token
+    yield token.hex().encode()
+    yield token.hex().upper().encode()
+    for offset in range(3):
+        yield base64.b64encode(bytes(offset) + token)[4:-4]
+
+
+async def test_no_secret_and_no_unrevealed_salt_is_anywhere_but_in_its_seats_stream(postgres, database, folder):
+    """S1, P10: grepped raw, hexadecimal and base64 in database files, WAL, logs and every stream but the seat's own."""
+    key = keys_in(folder)
+    streams = {"ann": [], "ben": [], "watcher": []}
+    async with (
+        a_wallet(folder) as wallet,
+        a_process(postgres, database, folder, wallet, key, log_level="debug") as house,
+    ):
+        table_id = await house.create(pause_ms=600_000)
+        for player in ("ann", "ben"):
+            await house.sit(table_id, player)
+        watching = [
+            house.channel.unary_stream(
+                "/diwan.api.table.v1.TableService/Watch", request_serializer=pb.WatchRequest.SerializeToString
+            )(pb.WatchRequest(table_id=table_id), metadata=house.metadata("w", Role.SERVICE))
+        ]
+        for player in ("ann", "ben"):
+            call = house.channel.stream_stream(
+                "/diwan.api.table.v1.TableService/Play", request_serializer=pb.PlayRequest.SerializeToString
+            )(metadata=house.metadata(player))
+            await call.write(pb.PlayRequest(attach=pb.Attach(table_id=table_id)))
+            watching.append(call)
+        view = await house.until(table_id, has_decision)
+        for kind in ("call", "check", "bet"):
+            decision = view.hand.decision
+            await house.act(table_id, player_of(view, decision.seat), decision.turn, kind, to=4)
+            view = await house.view(table_id)
+        await house.act(table_id, player_of(view, view.hand.decision.seat), view.hand.decision.turn, "fold")
+        view = await house.view(table_id)
+        for name, call in zip(("watcher", "ann", "ben"), watching, strict=True):
+            while True:
+                raw = await call.read()
+                streams[name].append(raw)
+                update = pb.WatchResponse.FromString(raw).update
+                if update.view.version >= view.version:
+                    break
+            call.cancel()
+        response = await opened(house, pb.OpenHandRequest(hand_id=view.hand.hand_id, reason="test"), auditor(house))
+    deck = deal(view.hand.hand_id, response.secret, {})
+    own = {"ann": set(), "ben": set()}
+    for seat in response.seats:
+        own["ann" if seat.seat == 0 else "ben"] = {reveal.position for reveal in seat.reveals}
+    shown = set(range(4, 7))
+    hidden = set(range(52)) - shown
+    everywhere = [bytes(response.secret), *(deck.reveal(position).salt for position in sorted(hidden))]
+    for name, frames in streams.items():
+        raw = b"".join(frames)
+        allowed = own.get(name, set())
+        assert all(deck.reveal(position).salt in raw for position in allowed | shown), "the search would find them"
+        for position in hidden - allowed:
+            assert not any(text in raw for text in spellings(deck.reveal(position).salt)), (name, position)
+        assert not any(text in raw for text in spellings(response.secret)), name
+    assert any(path.suffix == ".log" and path.stat().st_size for path in folder.iterdir()), "there is a log to search"
+    for path in _files(Path(postgres._directory), folder):
+        content = path.read_bytes()
+        for token in everywhere:
+            assert not any(text in content for text in spellings(token)), path
+
+
+def _files(*folders):
+    for root in folders:
+        for parent, _, names in os.walk(root):
+            for name in names:
+                path = Path(parent) / name
+                with contextlib.suppress(OSError):
+                    if path.is_file():
+                        yield path
+
+
+def test_the_search_finds_what_it_looks_for():
+    """A grep that cannot fail proves nothing."""
+    token = bytes(range(32))
+    for offset in range(3):
+        haystack = base64.b64encode(b"x" * offset + token + b"yy")
+        assert any(text in haystack for text in spellings(token))
