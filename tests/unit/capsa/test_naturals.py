@@ -1,13 +1,15 @@
 """Naturals: what they are, which one counts, and how two of a kind compare (CS-67 to CS-82)."""
 
 import random  # noqa: TID251  (tests may use chance)
+from collections import Counter
 from itertools import combinations
+from math import comb, prod
 
 import pytest
 
 from diwan.core.cards import DECK, format_cards, parse_cards
 from diwan.core.games.capsa.events import NaturalShown, SettingBegan
-from diwan.core.games.capsa.naturals import find_natural
+from diwan.core.games.capsa.naturals import _is_three_flushes, _three_straights_keys, find_natural
 from diwan.core.games.capsa.settings import CapsaSettings, NaturalAward, naturals_of
 from tests.unit.capsa.play import Hand
 
@@ -194,3 +196,41 @@ def test_five_pairs_and_trips_compare_by_their_pairs():
         naturals=awards,
     )
     assert [hand.units(0, 1), hand.units(0, 2), hand.units(1, 2)] == [9, 9, 9]
+
+
+def hands_by_pairs():
+    """Count the hands of 13 cards by their number of pairs (CS-74)."""
+    states = {(0, 0): 1}  # cards, pairs
+    for _ in range(13):
+        following = Counter()
+        for (cards, pairs), ways in states.items():
+            for held in range(5):
+                following[cards + held, pairs + held // 2] += ways * comb(4, held)
+        states = following
+    return {pairs: ways for (cards, pairs), ways in states.items() if cards == 13}
+
+
+def test_naturals_are_as_frequent_as_the_page_says():
+    """CS-78: exact counts; dragon 0.0106 %, three straights 0.320 %, six pairs 0.450 %, three flushes 0.898 %."""
+    hands = comb(52, 13)
+    straights = [[key >> (3 * rank) & 7 for rank in range(13)] for key in _three_straights_keys()]
+    possible = [counts for counts in straights if max(counts) <= 4]
+    suits = [
+        (a, b, c, 13 - a - b - c)
+        for a in range(14)
+        for b in range(14 - a)
+        for c in range(14 - a - b)
+        if _is_three_flushes([4 * rank + suit for suit, n in enumerate((a, b, c, 13 - a - b - c)) for rank in range(n)])
+    ]
+    shares = {
+        "dragon": 4**13 / hands,
+        "three straights": sum(prod(comb(4, held) for held in counts) for counts in possible) / hands,
+        "six pairs": hands_by_pairs()[6] / hands,
+        "three flushes": sum(prod(comb(13, held) for held in counts) for counts in suits) / hands,
+    }
+    assert {name: round(100 * share, 3 + (name == "dragon")) for name, share in shares.items()} == {
+        "dragon": 0.0106,
+        "three straights": 0.320,
+        "six pairs": 0.450,
+        "three flushes": 0.898,
+    }

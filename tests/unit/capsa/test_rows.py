@@ -1,6 +1,7 @@
 """Ranking of rows, fouls, and the server's arrangement (CS-6 to CS-29)."""
 
 import random  # noqa: TID251  (tests may use chance)
+from itertools import combinations
 
 import pytest
 from pokerkit import StandardHighHand
@@ -126,8 +127,17 @@ def test_the_server_never_fouls(wheel):
         cards = chance.sample(DECK, 13)
         rows = server_arrangement(cards, wheel)
         assert sorted(card for row in rows for card in row) == sorted(cards)
+        strongest = max(combinations(sorted(cards), 5), key=lambda five: row_value(five, wheel))
+        assert rows[2] == strongest
         assert not is_fouled(*[row_value(row, wheel) for row in rows])
         assert server_arrangement(cards[::-1], wheel) == rows
+
+
+def test_the_server_knows_the_second_wheel():
+    """CS-16, CS-29: A-2-3-4-5 goes before 9-high, and the other way round where it is the lowest."""
+    cards = parse_cards("Ac2d3h4s5c9d8h7s6d6cKdQhQs")
+    assert format_cards(server_arrangement(cards, "second")[2]) == "2d 3h 4s 5c Ac"
+    assert format_cards(server_arrangement(cards, "low")[2]) == "5c 6c 7s 8h 9d"
 
 
 def test_the_server_takes_the_first_of_equally_strong_rows():
