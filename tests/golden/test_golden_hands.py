@@ -15,8 +15,10 @@ from diwan.core.hand.events import (
     BoardDealt,
     CardsShown,
     HandEnded,
+    HandVoided,
     Posted,
     PotAwarded,
+    Share,
     TurnBegan,
 )
 from diwan.core.hand.evolve import evolve
@@ -93,6 +95,9 @@ def forgeries(event):
         case PotAwarded():
             yield replace(event, amount=event.amount + 1)
             yield replace(event, shares=(replace(event.shares[0], amount=event.shares[0].amount - 1),))
+        case HandVoided():
+            yield replace(event, carried=event.carried + 1)
+            yield replace(event, refunds=(*event.refunds, Share(0, 1)))
         case HandEnded():
             yield replace(event, digest=bytes(32))
             yield replace(event, payoffs=event.payoffs[::-1], stacks=event.stacks[::-1], digest=event.digest[::-1])
