@@ -37,6 +37,13 @@ SHARD: Final = UUID(named_id(NAMESPACE, "ledger/1"))
 EVENT_BYTES_MAX: Final = 48 * 1024
 """A commit's event fits into a bus message of 64 KiB; what does not fit goes into the next commit."""
 
+# A transfer's three ids and its amount take 131 bytes beside its texts, an opened account's id and kind 62 beside its
+# owner; a refusal takes less than the transfer that it refuses.
+_TRANSFER_BYTES: Final = 140
+_ACCOUNT_BYTES: Final = 80
+_FLOAT_BYTES: Final = 200
+_REVOCATION_BYTES: Final = 300
+
 _CALLER: Final = "wallet"
 
 
@@ -58,9 +65,13 @@ class Work(msgspec.Struct, frozen=True):
     def event_bytes(self) -> int:
         """An upper bound of what it adds to a commit's event, a float of the bots' account included."""
         if not isinstance(self.request, LinkedSet):
-            return 600
-        transfers = sum(250 + 2 * len(t.cause.encode()) + len(t.code) for t in self.request.transfers)
-        return transfers + sum(80 + 2 * len(a.owner.encode()) for a in self.request.opens) + 250
+            return _REVOCATION_BYTES
+        size = sum(_ACCOUNT_BYTES + len(account.owner.encode()) for account in self.request.opens)
+        for transfer in self.request.transfers:
+            size += _TRANSFER_BYTES + len(transfer.code.encode()) + len(transfer.cause.encode())
+            if transfer.debit_account == BOTS.account_id:
+                size += _FLOAT_BYTES
+        return size
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -11,14 +11,15 @@ from diwan.chassis.database import Database
 from diwan.core.ledger.accounts import (
     BOTS,
     OPERATOR,
+    STANDING,
     STARTING_GRANT,
     escrow_account,
     named_id,
     player_account,
 )
-from diwan.core.ledger.books import EMPTY, Transfer, fold
-from diwan.core.ledger.posting import Float, LinkedSet, Result
-from diwan.wire.events import decode
+from diwan.core.ledger.books import EMPTY, Transfer, evolve, fold
+from diwan.core.ledger.posting import Float, LinkedSet, Result, decide
+from diwan.wire.events import decode, encode
 from services.wallet.books import SHARD, Remembered, Work, commit_in, split
 from tests.integration.wallet.conftest import faults, moving, rich_players, running
 
@@ -270,6 +271,28 @@ async def test_the_bots_account_pays_from_floats_that_the_ledger_shows(prepared,
     floats = await superuser.fetch("select amount, cause from transfer where code = 'bots_float'")
     assert sum(row["amount"] for row in floats) == 15_000
     assert await faults(superuser) == []
+
+
+def test_no_request_adds_more_to_an_event_than_it_is_counted_for():
+    """Whatever is decided of it: posted with a float, refused, opened; with texts of every length."""
+    texts = ("", "c", "ط" * 400, "x" * 500)
+    sitting = new_id()
+    for cause in texts:
+        for debit, credit in (
+            (STARTING_GRANT, BOTS),
+            (BOTS, escrow_account(sitting)),
+            (BOTS, player_account("nobody")),
+        ):
+            opens = (credit,) if credit.kind == "escrow" else ()
+            request = LinkedSet(moving(new_id(), debit, credit, 2**53 - 1, cause=cause).transfers, opens=opens)
+            start = decide(EMPTY, [LinkedSet((), opens=STANDING)], 0)
+            books = evolve(EMPTY, start.event)
+            decision = decide(books, [request], 2**50, Float(1, 2**53 - 1))
+            size = len(encode(decision.event, nonce=bytes(16)).body) - 40
+            assert size <= Work(request).event_bytes
+    opened = player_account("ط" * 128)
+    size = len(encode(decide(EMPTY, [LinkedSet((), opens=(opened,))], 1).event, nonce=bytes(16)).body)
+    assert size - 40 <= Work(LinkedSet((), opens=(opened,))).event_bytes
 
 
 async def test_many_long_causes_are_cut_into_commits_that_fit_on_the_bus(ledger, superuser):
