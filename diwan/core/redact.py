@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from diwan.core.cards import Card
 from diwan.core.fairness.deck import Reveal
 from diwan.core.games import GAMES
+from diwan.core.games.sarab import forced_bet_of
 from diwan.core.hand.betting import legal_actions
 from diwan.core.hand.events import Position
 from diwan.core.hand.pots import cut_pots
@@ -23,6 +24,7 @@ from diwan.core.view import (
     Lens,
     PotView,
     PrivateView,
+    SarabView,
     Seat,
     SeatedView,
     SeatStatus,
@@ -163,6 +165,24 @@ def _hand_view(state: TableState, live: LiveHand, cards: Cards) -> HandView:
         deck_root=started.deck_root,
         game=started.settings.game,
         rules_version=started.rules_version,
+        sarab=_sarab_view(live),
+    )
+
+
+def _sarab_view(live: LiveHand) -> SarabView | None:
+    started = live.deal.started
+    settings = started.settings.sarab
+    if settings is None:
+        return None
+    # What is neither in front of the seats nor in the middle any more has been carried.
+    carried_on = started.carried + sum(live.deal.stacks) - sum(live.stacks) if live.is_void else 0
+    return SarabView(
+        deal_no=started.deal_no,
+        forced_bet=started.settings.big_blind,
+        next_forced_bet=forced_bet_of(settings, started.deal_no + 1),
+        carried=started.carried,
+        is_void=live.is_void,
+        carried_on=carried_on,
     )
 
 
@@ -184,4 +204,5 @@ def _decision(live: LiveHand) -> Decision | None:
         min_to=low,
         max_to=high,
         pot_to=legal.pot_to or 0,
+        can_sarab=legal.sarab,
     )

@@ -71,6 +71,18 @@ class Decision(Struct, frozen=True):
     min_to: Chips
     max_to: Chips
     pot_to: Chips
+    can_sarab: bool = False
+
+
+class SarabView(Struct, frozen=True):
+    """What a hand of Sarab has beyond others: its level, and where the chips of void hands lie (SB-28, A6)."""
+
+    deal_no: int
+    forced_bet: Chips
+    next_forced_bet: Chips  # of the next deal that counts
+    carried: Chips  # in the middle from void hands before this one
+    is_void: bool
+    carried_on: Chips  # that this void hand leaves to the next one
 
 
 class HandView(Struct, frozen=True):
@@ -87,6 +99,7 @@ class HandView(Struct, frozen=True):
     deck_root: bytes
     game: str
     rules_version: int
+    sarab: SarabView | None = None
 
 
 class SeedExchangeView(Struct, frozen=True):

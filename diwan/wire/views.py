@@ -107,6 +107,9 @@ def _write_hand(message: pb.HandView, hand: view.HandView) -> None:
     message.rules_version = hand.rules_version
     if hand.decision is not None:
         _write_decision(message.decision, hand.decision)
+    if hand.sarab is not None:
+        for name in _SARAB:
+            setattr(message.sarab, name, getattr(hand.sarab, name))
 
 
 def _write_decision(message: pb.Decision, decision: view.Decision) -> None:
@@ -122,6 +125,8 @@ def _write_decision(message: pb.Decision, decision: view.Decision) -> None:
     message.min_to = decision.min_to
     message.max_to = decision.max_to
     message.pot_to = decision.pot_to
+    if decision.can_sarab:
+        message.can_sarab = True
 
 
 def private_view_message(shown: view.PrivateView) -> pb.PrivateView:
@@ -192,6 +197,9 @@ def _read_hand(message: pb.HandView) -> view.HandView:
         deck_root=message.deck_root,
         game=message.game,
         rules_version=message.rules_version,
+        sarab=view.SarabView(**{name: getattr(message.sarab, name) for name in _SARAB})
+        if message.HasField("sarab")
+        else None,
     )
 
 
@@ -200,6 +208,7 @@ def _read_decision(message: pb.Decision) -> view.Decision:
 
 
 _DECISION: Final = tuple(get_type_hints(view.Decision))
+_SARAB: Final = tuple(get_type_hints(view.SarabView))
 
 
 def read_private_view(message: pb.PrivateView) -> view.PrivateView:
