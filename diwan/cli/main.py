@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from diwan.cli import doctor, prepare, replay, scenarios, token, up
+from diwan.cli import doctor, play, prepare, replay, scenarios, tables, token, up
 from diwan.cli.demo.command import demo
 
 app = typer.Typer(
@@ -20,4 +20,6 @@ app.command("up")(up.up)
 app.command("prepare")(prepare.prepare)
 app.command("doctor")(doctor.doctor)
 app.command("token")(token.token)
+app.add_typer(tables.app, name="tables")
+app.command("play")(play.play)
 app.command("replay")(replay.replay)

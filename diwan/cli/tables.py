@@ -1,0 +1,113 @@
+"""``diwan tables``: open, list and close tables, and list hands, over the public contract."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+import typer
+
+from diwan.chassis.access import Role
+from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, running_stack
+from diwan.client import DiwanClient, DiwanError, connect
+
+app = typer.Typer(help="Open, list and close tables; list hands.", no_args_is_help=True)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="JSON, an object a line.")]
+
+
+def as_operator[R](data: DataOption, command: str, work: Callable[[DiwanClient], Awaitable[R]]) -> R:
+    """Do something as the operator of the stack in a data directory; a refusal ends the command with its reason."""
+
+    async def connected() -> R:
+        layout, addresses = running_stack(data)
+        token = own_token(layout, "cli", Role.OPERATOR)
+        async with connect(addresses.services, token) as client:
+            return await work(client)
+
+    try:
+        return asyncio.run(connected())
+    except DiwanError as error:
+        typer.echo(f"diwan {command}: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+@app.command("open")
+def open_table(
+    name: Annotated[str, typer.Argument(help="The name shown in the lobby.")],
+    small_blind: Annotated[int, typer.Option(min=1, help="Chips.")] = 5,
+    big_blind: Annotated[int, typer.Option(min=1, help="Chips.")] = 10,
+    seats: Annotated[int, typer.Option(min=2, max=9)] = 6,
+    bots: Annotated[int, typer.Option(min=0, max=9, help="Bots fill empty seats up to so many players.")] = 0,
+    pot_limit: Annotated[bool, typer.Option(help="Pot-limit instead of no-limit.")] = False,
+    decision_seconds: Annotated[int, typer.Option(min=1, help="The decision clock.")] = 20,
+    as_json: JsonOption = False,
+    data: DataOption = DEFAULT_DATA,
+) -> None:
+    """Open a hold'em cash table; prints its id."""
+    hand = {
+        "small_blind": small_blind,
+        "big_blind": big_blind,
+        "limit": "pot_limit" if pot_limit else "no_limit",
+        "decision_seconds": decision_seconds,
+    }
+    config = {"name": name, "hand": hand, "seats": seats, "bots_fill": bots}
+    table = as_operator(data, "tables open", lambda client: client.tables.create(config))
+    print(json.dumps({"table": table.table_id, "name": name}) if as_json else table.table_id)
+
+
+@app.command("list")
+def list_tables(as_json: JsonOption = False, data: DataOption = DEFAULT_DATA) -> None:
+    """List open tables with who sits there."""
+
+    async def work(client: DiwanClient) -> list[Any]:
+        return [table async for table in client.tables.open_tables()]
+
+    for table in as_operator(data, "tables list", work):
+        stakes = f"{table.config.hand.small_blind}/{table.config.hand.big_blind}"
+        players = [seat.display_name or seat.player for seat in table.seats]
+        if as_json:
+            line = {"table": table.table_id, "name": table.config.name, "stakes": stakes, "players": players}
+            print(json.dumps(line, ensure_ascii=False))
+        else:
+            print(f"{table.table_id}  {table.config.name:<16} {stakes:<8} {len(players)} of {table.config.seats} seats")
+            print(f"    {', '.join(players) or 'nobody yet'}")
+
+
+@app.command("close")
+def close_table(table: Annotated[str, typer.Argument(help="The table's id.")], data: DataOption = DEFAULT_DATA) -> None:
+    """End a table after its running hand; everybody's chips go home."""
+    as_operator(data, "tables close", lambda client: client.tables.close(table))
+    print("closing after the running hand")
+
+
+@app.command("hands")
+def list_hands(
+    table: Annotated[str, typer.Option(help="Only hands of this table.")] = "",
+    player: Annotated[str, typer.Option(help="Only hands of this player.")] = "",
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    as_json: JsonOption = False,
+    data: DataOption = DEFAULT_DATA,
+) -> None:
+    """List hands, newest first; `diwan replay HAND` tells one."""
+
+    async def work(client: DiwanClient) -> list[Any]:
+        found: list[Any] = []
+        async for hand in client.tables.hands(table_id=table, player=player, page_size=min(limit, 500)):
+            found.append(hand)
+            if len(found) == limit:
+                break
+        return found
+
+    for hand in as_operator(data, "tables hands", work):
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(hand.started_at_ms / 1000))
+        is_running = hand.last_version == 0
+        if as_json:
+            line = {"hand": hand.hand_id, "table": hand.table_id, "no": hand.hand_no, "started": when, "pot": hand.pot}
+            print(json.dumps(line | {"is_running": is_running, "players": list(hand.players)}, ensure_ascii=False))
+        else:
+            state = "running" if is_running else f"pot {hand.pot}"
+            print(f"{hand.hand_id}  {when} UTC  no. {hand.hand_no:<5} {state:<12} {', '.join(hand.players)}")
