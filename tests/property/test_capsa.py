@@ -245,6 +245,41 @@ def test_every_act_is_decided_again_from_the_log_alone(story):
         assert all(command_of(event, version) is None for event in events[1:])
 
 
+class Watched(dict):
+    """Cards that note which positions were read."""
+
+    def __init__(self, cards):
+        super().__init__(cards)
+        self.read = set()
+
+    def __getitem__(self, position):
+        self.read.add(position)
+        return super().__getitem__(position)
+
+
+@HANDS
+@given(stories())
+def test_what_is_read_is_revealed_or_a_named_private_read(story):
+    """DESIGN 3: the deal looks for naturals; drafts, locks and late sets at that seat's own; the end at sets that play."""
+    places = story.last.deal.places
+    for _, before, command, _ in story.batches:
+        watched = Watched(story.cards)
+        after = advance(before, command, watched)[1]
+        live = after.last if isinstance(after, EndedCapsa) else after
+        allowed = set()
+        if isinstance(command, StartCapsa):
+            allowed = {position for holding in live.holdings for position in holding}
+        elif isinstance(command, SaveDraft | LockSet):
+            allowed = set(live.holdings[places[command.seat]])
+        elif isinstance(command, ExpireCapsaClock):
+            late = [place for place, play in enumerate(before.plays) if play.locked is None]
+            allowed = {position for place in late for position in live.holdings[place]}
+        if isinstance(after, EndedCapsa):
+            ends = [place for place, standing in enumerate(live.standings) if standing.status != "surrendered"]
+            allowed |= {position for place in ends for position in live.holdings[place]}
+        assert watched.read <= allowed
+
+
 @HANDS
 @given(stories())
 def test_payments_follow_the_statuses(story):

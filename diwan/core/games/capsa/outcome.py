@@ -1,18 +1,24 @@
 """``capsa-outcome/v1``: the canonical bytes of how a Capsa hand ended, and their digest, which every replay checks.
 
-Layout as in ``outcome/v1`` (`diwan.core.hand.outcome`): every field stands behind its length in 4 bytes (big-endian),
-an integer takes 8 bytes (big-endian, two's complement), a card one byte (0..51), a text UTF-8; a list is one field.
+Laid out as ``outcome/v1`` (`diwan.core.hand.outcome`): every field stands behind its length in 4 bytes (big-endian). Texts
+are UTF-8; an integer takes 8 bytes (big-endian, two's complement), a card one byte (0..51); the items of a list run
+together in one field:
 
-    "capsa-outcome/v1", result, button, seats, stacks, payoffs,
-    number of standings, then for each: seat, status, royalty units of front, middle and back as one list,
-    number of lines, then for each, in the order of the events: a, b, row units, overall, scoop, royalty, other,
-        units and chips as one list,
-    number of hands shown, then for each in seat order: seat, cards in the order of their positions
+| field | what |
+| --- | --- |
+| label | ``capsa-outcome/v1`` |
+| result | ``uncontested``, ``showdown`` or ``void`` |
+| button | integer |
+| seats, stacks, payoffs | three lists of integers, parallel, in the order of the seats dealt in |
+| statuses | one text, in the same order, with a comma between: ``set``, ``fouled``, ``surrendered``, ``natural``; empty in a void hand |
+| royalties | integers, three a seat in the same order: units declared by front, middle, back; empty in a void hand |
+| lines | integers, for each pair in the order of the events: a, b, row units, overall, scoop, royalty, other, units, chips |
+| shown | bytes, for each seat that showed, in the order of seats: seat, number of cards, cards in the order of their positions |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from struct import pack
 
@@ -48,26 +54,30 @@ def shown_positions(state: LiveCapsa) -> dict[Seat, tuple[Position, ...]]:
 
 def outcome_bytes(state: LiveCapsa, result: HandResult, cards: Mapping[Position, Card]) -> bytes:
     """Return capsa-outcome/v1 of a settled hand; reads the cards that were shown, no others."""
-    fields: list[bytes | int] = [
-        result.encode(),
+    royalties: list[int] = []
+    for standing in state.standings:
+        royalties += (standing.front.units, standing.middle.units, standing.back.units)
+    lines: list[int] = []
+    for line in state.lines:
+        lines += (line.a, line.b, line.row_units, line.overall, line.scoop, line.royalty, line.other)
+        lines += (line.units, line.chips)
+    shown = bytearray()
+    holdings = shown_positions(state)
+    for seat in sorted(holdings):
+        hand = [cards[position] for position in sorted(holdings[seat])]
+        shown += bytes((seat, len(hand), *hand))
+    return prefixed(
+        LABEL,
+        result,
         state.deal.started.button,
         _integers(state.deal.seats),
         _integers(state.stacks),
         _integers(payoffs_of(state)),
-        len(state.standings),
-    ]
-    for standing in state.standings:
-        royalties = (standing.front.units, standing.middle.units, standing.back.units)
-        fields += (standing.seat, standing.status.encode(), _integers(royalties))
-    fields.append(len(state.lines))
-    for line in state.lines:
-        parts = (line.a, line.b, line.row_units, line.overall, line.scoop, line.royalty, line.other)
-        fields.append(_integers((*parts, line.units, line.chips)))
-    shown = shown_positions(state)
-    fields.append(len(shown))
-    for seat in sorted(shown):
-        fields += (seat, bytes([cards[position] for position in sorted(shown[seat])]))
-    return prefixed(LABEL, *fields)
+        ",".join([standing.status for standing in state.standings]),
+        _integers(royalties),
+        _integers(lines),
+        bytes(shown),
+    )
 
 
 def outcome_digest(state: LiveCapsa, result: HandResult, cards: Mapping[Position, Card]) -> bytes:
@@ -75,6 +85,5 @@ def outcome_digest(state: LiveCapsa, result: HandResult, cards: Mapping[Position
     return sha256(outcome_bytes(state, result, cards)).digest()
 
 
-def _integers(values: Iterable[int]) -> bytes:
-    numbers = tuple(values)
+def _integers(numbers: Sequence[int]) -> bytes:
     return pack(f">{len(numbers)}q", *numbers)
