@@ -15,9 +15,9 @@ def command_of(event: HandEvent, version: int) -> HandCommand | None:
     match event:
         case Acted(decided_by="clock"):
             return ExpireClock(event.seat, event.turn, version, event.received_at_ms)
-        case Acted(is_sarab=True):
-            return AllIn(event.seat, event.turn, version, event.received_at_ms)
         case Acted():
+            if event.is_sarab:
+                return AllIn(event.seat, event.turn, version, event.received_at_ms)
             return Act(event.seat, event.kind, event.to, event.turn, version, event.received_at_ms, event.decided_by)
         case HandStarted():
             return StartHand(
