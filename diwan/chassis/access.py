@@ -75,6 +75,16 @@ class Caller(msgspec.Struct, frozen=True):
             raise Rejected("ON_BEHALF_OF_NOT_ALLOWED")
         return on_behalf_of
 
+    def seat_holder(self, on_behalf_of: str) -> str:
+        """Return the player whose seat, and so whose hidden cards, a call is about.
+
+        As `acting_player`, but nobody of the house looks into a seat by naming its player (P10, S4): raises `Rejected`
+        with ON_BEHALF_OF_NOT_ALLOWED for every role that holds no seats.
+        """
+        if self.role not in {Role.PLAYER, Role.BOT, Role.BACKEND}:
+            raise Rejected("ON_BEHALF_OF_NOT_ALLOWED")
+        return self.acting_player(on_behalf_of)
+
 
 def rule_of(method: MethodDescriptor) -> Rule:
     """Return a method's rule; raises `AccessRuleMissing` where the contract has none, or an empty one."""

@@ -61,7 +61,7 @@ class Openings:
             raise Rejected("HAND_NOT_FOUND")
         if call.caller.role is Role.AUDITOR:
             return await self._for_auditor(request, call, place, hand, hand.started)
-        player = call.caller.acting_player(request.on_behalf_of)
+        player = call.caller.seat_holder(request.on_behalf_of)
         return await self._for_player(request, player, call, place, hand, hand.started)
 
     async def _events(self, place: HandPlace) -> list[StoredEvent]:

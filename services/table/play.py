@@ -32,7 +32,7 @@ class TableStreams:
     async def Watch(self, request: pb.WatchRequest, call: Call) -> AsyncGenerator[bytes, None]:
         """Follow a table; a seat's holder also gets the seat's own cards."""
         holds = call.caller.role in {Role.PLAYER, Role.BOT} or bool(request.on_behalf_of)
-        player = call.caller.acting_player(request.on_behalf_of) if holds else None
+        player = call.caller.seat_holder(request.on_behalf_of) if holds else None
         actor = await self._tables.get(fields.an_id(request.table_id, "table_id"))
         watcher = Watcher(actor.hub.snapshot, player, is_seat=False)
         actor.hub.attach(watcher, request.after_version)
@@ -47,7 +47,7 @@ class TableStreams:
         attach = await anext(requests, None)
         if attach is None or attach.WhichOneof("message") != "attach":
             raise Rejected("STREAM_OUT_OF_ORDER")
-        player = call.caller.acting_player(attach.attach.on_behalf_of)
+        player = call.caller.seat_holder(attach.attach.on_behalf_of)
         actor = await self._tables.get(fields.an_id(attach.attach.table_id, "table_id"))
         watcher = Watcher(actor.hub.snapshot, player)
         actor.hub.attach(watcher, attach.attach.after_version)

@@ -140,7 +140,7 @@ class Seats:
         request: pb.SitDownRequest | pb.TopUpRequest | pb.SetSittingOutRequest | pb.StandUpRequest | pb.ActRequest,
         call: Call,
     ) -> tuple[str, Actor]:
-        player = call.caller.acting_player(request.on_behalf_of)
+        player = call.caller.seat_holder(request.on_behalf_of)
         fields.request_id(request.request_id)
         return player, await self._tables.get(fields.an_id(request.table_id, "table_id"))
 

@@ -82,6 +82,23 @@ async def test_nobody_opens_another_players_seat(house):
     assert await refusal(house, pb.OpenHandRequest(hand_id=hand_id), bot) == "NOT_IN_HAND"
 
 
+@pytest.mark.parametrize("role", [Role.OPERATOR, Role.AUDITOR, Role.SERVICE, Role.PLAYER, Role.BOT])
+async def test_nobody_watches_a_running_hand_through_another_players_eyes(house, role):
+    """P10, S4: naming a player lets a back end alone see that player's cards."""
+    table_id = await house.create()
+    for player in ("ann", "ben"):
+        await house.sit(table_id, player)
+    await house.until(table_id, has_decision)
+    request = pb.WatchRequest(table_id=table_id, on_behalf_of="ann")
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await house.stub.Watch(request, metadata=house.metadata("zoe", role)).read()
+    assert error_of(refused.value)[0] == "ON_BEHALF_OF_NOT_ALLOWED"
+    of_a_back_end = house.stub.Watch(request, metadata=house.metadata("phones", Role.BACKEND))
+    kinds = {(await of_a_back_end.read()).WhichOneof("message") for _ in range(2)}
+    of_a_back_end.cancel()
+    assert kinds == {"update", "private"}
+
+
 async def test_an_auditor_is_refused_while_the_hand_runs_and_without_a_reason(house, postgres, database):
     """S5: the auditor's role cannot read a hand in play."""
     table_id = await house.create()

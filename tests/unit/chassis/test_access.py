@@ -54,6 +54,20 @@ def test_a_back_end_acts_for_its_own_players_alone():
     assert reason_of(lambda: caller.acting_player("phones/\n")) == "FIELD_INVALID"
 
 
+@pytest.mark.parametrize("role", [Role.OPERATOR, Role.AUDITOR, Role.SERVICE])
+def test_nobody_of_the_house_holds_a_players_seat_by_naming_the_player(role):
+    """P10, S4: who may ask about a player's account may still not see the player's cards."""
+    caller = Caller("staff", role)
+
+    assert caller.acting_player("amal") == "amal"
+    assert reason_of(lambda: caller.seat_holder("amal")) == "ON_BEHALF_OF_NOT_ALLOWED"
+
+
+def test_players_and_their_back_end_hold_seats_as_they_act():
+    assert Caller("amal", Role.PLAYER).seat_holder("") == "amal"
+    assert Caller("phones", Role.BACKEND, players="phones/").seat_holder("phones/amal") == "phones/amal"
+
+
 def test_a_key_file_is_read_by_its_owner_alone(tmp_path):
     path = tmp_path / "keys" / "token.pem"
     key = SigningKey.load_or_generate(path)
