@@ -8,11 +8,17 @@ from typing import Final, assert_never
 from diwan.core.cards import Card, format_card
 from diwan.core.hand.events import (
     Acted,
+    AnchorAnswered,
+    AnchorDeclared,
+    AnchorSettled,
     BetReturned,
     BettingRoundEnded,
     BoardDealt,
+    CardGlanced,
     CardsShown,
+    CardSwapped,
     DeadlineMoved,
+    DestellosReturned,
     HandEnded,
     HandStarted,
     HandVoided,
@@ -21,6 +27,7 @@ from diwan.core.hand.events import (
     PotAwarded,
     Share,
     TurnBegan,
+    WindowOpened,
 )
 from diwan.core.table.events import (
     BuyInRefused,
@@ -108,6 +115,10 @@ def describe(event: TableEvent, cards: Cards, recorded_at_ms: int, seats: Sequen
             back = f", back go {_shares(refunds)}" if refunds else ""
             stays = f", {carried} stay in the middle for the next hand" if carried else ""
             return f"voids the hand because {_VOID[reason]}{back}{stays}{_DECIDED_BY[decided_by]}"
+        case CardGlanced() | CardSwapped() | AnchorDeclared() | WindowOpened() | AnchorAnswered() | AnchorSettled():
+            return _power(event, cards, recorded_at_ms)
+        case DestellosReturned():
+            return "gives back the destellos that were spent"
         case _:
             return _at_the_table(event)
 
@@ -134,6 +145,30 @@ def _acted(event: Acted) -> str:
     if event.is_sarab:
         return f"plays Sarab: {text}, all-in" + _DECIDED_BY[event.decided_by]
     return text + (", all-in" if event.is_all_in else "") + _DECIDED_BY[event.decided_by]
+
+
+type _Power = CardGlanced | CardSwapped | AnchorDeclared | WindowOpened | AnchorAnswered | AnchorSettled
+
+
+def _power(event: _Power, cards: Cards, recorded_at_ms: int) -> str:
+    match event:
+        case CardGlanced(position=position, cost=cost):
+            return f"uses the Hidden Glance for {cost}: {card_texts([position], cards)}"
+        case CardSwapped(discarded=discarded, taken=taken, cost=cost):
+            swap = f"{card_texts([discarded], cards)} goes, {card_texts([taken], cards)} comes"
+            return f"plays the Sleeve Trick for {cost}: {swap}"
+        case AnchorDeclared(target=target, cost=cost):
+            return f"casts the Short Anchor on seat {target} for {cost}"
+        case WindowOpened(deadline_ms=deadline_ms):
+            return f"has {seconds(deadline_ms - recorded_at_ms)} to answer the Anchor"
+        case AnchorAnswered(answer="seal_shield", cost=cost):
+            return f"answers with the Seal Shield for {cost}"
+        case AnchorAnswered(decided_by=decided_by):
+            return f"lets the Anchor pass{_DECIDED_BY[decided_by]}"
+        case AnchorSettled(target=target, is_blocked=is_blocked):
+            return f"{'blocks the Anchor on' if is_blocked else 'anchors'} seat {target}"
+        case _:
+            assert_never(event)
 
 
 def _hand_started(event: HandStarted) -> str:

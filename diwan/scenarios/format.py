@@ -135,6 +135,8 @@ def _check_step(raw: object, where: str) -> None:
     for key in ("seat", "timeout", "to", "target"):
         if key in step:
             whole_number(step[key], f"{key} in {where}")
+    if not isinstance(step.get("discard", ""), str):
+        raise FormatError(f"discard in {where}: {step['discard']!r} is no card")
     if kind in _VALUES and step[kind] not in _VALUES[kind]:
         raise FormatError(f"{where}: {kind} is never {step[kind]!r}")
     if ("to" in step) != (step.get("do") in {"bet", "raise"}):

@@ -9,9 +9,9 @@ from diwan.core.cards import DECK, Card, CardTextError, format_cards, parse_card
 from diwan.core.decider import Rejected
 from diwan.core.games import GAMES
 from diwan.core.hand.betting import legal_actions
-from diwan.core.hand.commands import Act, AllIn, ExpireClock, HandCommand, StartHand
+from diwan.core.hand.commands import Act, AllIn, AnswerAnchor, ExpireClock, HandCommand, StartHand, UsePower
 from diwan.core.hand.decide import advance
-from diwan.core.hand.events import Chips, Due, HandEvent, HandSeat, Position, Posted, Seat
+from diwan.core.hand.events import Chips, Due, HandEvent, HandSeat, NaikoDeal, Position, Posted, Seat
 from diwan.core.hand.pots import cut_pots
 from diwan.core.hand.rules import CURRENT_RULES_VERSION
 from diwan.core.hand.settings import HandSettings
@@ -47,9 +47,12 @@ class PlayedHand:
         *,
         deal_no: int = 0,
         carried: Chips = 0,
+        naiko: NaikoDeal | None = None,
+        destellos: Sequence[int] | None = None,
     ) -> None:
         self.game = GAMES[settings.game]
         self.table_stacks = tuple(stacks)
+        self.table_destellos = tuple(destellos or [0] * len(stacks))
         self.button = button
         seats = [HandSeat(seat, f"player-{seat}", stack) for seat, stack in enumerate(stacks) if stack]
         self.cards = script_cards([each.seat for each in seats], button, self.game.hole_cards, script)
@@ -75,6 +78,7 @@ class PlayedHand:
                 now_ms=0,
                 deal_no=deal_no,
                 carried=carried,
+                naiko=naiko,
             )
         )
 
@@ -86,10 +90,15 @@ class PlayedHand:
 
     def do_step(self, step: Json) -> None:
         """Do what a step says."""
-        if "power" in step or "respond" in step:
-            raise Rejected(Reason.HAND_OVER if self.is_over else Reason.POWER_NOT_IN_GAME)
-        if "timeout" in step:
-            self.tell(ExpireClock(step["timeout"], None, self.version, self.live.deadline_ms))
+        if "power" in step:
+            discard = self._position_of(step["seat"], step.get("discard"))
+            self.tell(UsePower(step["seat"], step["power"], step.get("target"), discard, None, self.version, 0))
+        elif "respond" in step:
+            self.tell(AnswerAnchor(step["seat"], step["respond"], None, self.version, 0))
+        elif "timeout" in step:
+            window = self.live.window
+            deadline_ms = self.live.deadline_ms if window is None else window.deadline_ms
+            self.tell(ExpireClock(step["timeout"], None, self.version, deadline_ms))
         elif "do" not in step:
             raise Rejected(Reason.ARGUMENT_INVALID, why="not a step of this game")
         elif step["do"] == "all_in":
@@ -123,6 +132,11 @@ class PlayedHand:
         """Chips of every seat."""
         return self.by_seat(self.live.stacks, self.table_stacks)
 
+    @property
+    def destellos(self) -> list[int] | None:
+        """Destellos of every seat; None in games without."""
+        return None if self.live.naiko is None else self._with_absent(self.live.naiko.destellos)
+
     def see(self) -> dict[str, Any]:
         """Return everything that ``expect`` may ask for."""
         live, seats = self.live, self.live.deal.seats
@@ -151,15 +165,15 @@ class PlayedHand:
                 "call": actions.call,
                 "bet": _listed(actions.bet),
                 "raise": _listed(actions.raise_to),
-                "powers": [],
+                "powers": list(actions.powers),
             },
             "to_call": None if actions is None else actions.to_call,
             "can_raise": None if actions is None else lift is not None,
             "min_to": lift[0] if lift else None,
             "max_to": lift[1] if lift else None,
-            "window": None,
-            "glance": {},
-            "destellos": None,
+            "window": None if live.window is None else seats[live.window.target],
+            "glance": self._glances(),
+            "destellos": self.destellos,
         }
 
     def see_start(self) -> dict[str, Any]:
@@ -177,7 +191,7 @@ class PlayedHand:
             "stacks": list(self.table_stacks),
             "blinds": blinds,
             "ante": started.settings.big_blind if started.deal_no else max(antes),
-            "destellos": None,
+            "destellos": None if started.naiko is None else self._with_absent(started.naiko.destellos),
         }
 
     def see_end(self) -> dict[str, Any]:
@@ -193,6 +207,28 @@ class PlayedHand:
             "shown": sorted({showing.seat for showing in live.shown}),
             "category": {str(showing.seat): showing.category for showing in live.shown if showing.category},
         }
+
+    def _with_absent(self, destellos: Sequence[int]) -> list[int]:
+        """Seats that are not dealt in keep what they had."""
+        return self.by_seat(destellos, self.table_destellos)
+
+    def _glances(self) -> dict[str, str]:
+        """What each seat saw of the deck; a seat looks once a hand at most (NK-9)."""
+        seen = () if self.live.naiko is None else self.live.naiko.activations
+        seats = self.live.deal.seats
+        return {
+            str(seats[made.place]): format_cards([self.cards[made.position]])
+            for made in seen
+            if made.power == "hidden_glance"
+        }
+
+    def _position_of(self, seat: Seat, card: str | None) -> Position | None:
+        """Translate a card to a position, as the servicer does for a client; one that the seat does not hold has none."""
+        place = self.live.deal.places.get(seat)
+        if card is None or place is None:
+            return None
+        known = {format_cards([self.cards[one]]): one for one in self.live.holdings[place] if one in self.cards}
+        return known.get(card)
 
     def _known_hole_cards(self) -> dict[str, list[str]]:
         known: dict[str, list[str]] = {}

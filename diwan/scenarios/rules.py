@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct, ValidationError, convert
+from msgspec.structs import replace
 
 from diwan.core.games import GAMES
 from diwan.core.hand.events import Chips, Due, PostKind, Seat
-from diwan.core.hand.settings import HandSettings
+from diwan.core.hand.settings import HandSettings, NaikoSettings
 from diwan.core.table.button import Positions, Spots, first_hand_positions
 from diwan.scenarios.format import FormatError, Json, known_keys, whole_number, whole_numbers
+from diwan.scenarios.naiko import read_settings
 
+_NAMES_OF_GAMES: Final = {"game", "sarab", "naiko"}
 _OWED: Final = {"ante", "antes", "blinds"}
 
 
@@ -27,12 +30,13 @@ class ScenarioRules(Struct, frozen=True):
 
 def read_rules(game: str, raw: Json, seats: int) -> ScenarioRules:
     """Return the rules of a scenario; a setting that the game does not have is refused."""
-    settings = {key: value for key, value in raw.items() if key not in _OWED}
-    known_keys(settings, HandSettings.__struct_fields__, "rules")
-    if "game" in settings:
-        raise FormatError("unknown key 'game' in rules")
+    own = NaikoSettings.__struct_fields__ if game == "naiko" else ()
+    known_keys(raw, {*HandSettings.__struct_fields__, *own, *_OWED} - _NAMES_OF_GAMES, "rules")
+    settings = {key: value for key, value in raw.items() if key in HandSettings.__struct_fields__}
+    naiko = read_settings({key: value for key, value in raw.items() if key in own}) if game == "naiko" else None
     try:
         hand = convert({"game": game, "limit": GAMES[game].limits[0], **settings}, HandSettings)
+        hand = replace(hand, naiko=naiko)
     except ValidationError as error:
         raise FormatError(f"rules: {error}") from None
     lists: dict[str, list[int] | None] = {"antes": None, "blinds": None}

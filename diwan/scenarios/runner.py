@@ -9,11 +9,11 @@ from typing import Any, Final
 from msgspec import Struct
 
 from diwan.core.decider import Rejected
-from diwan.core.games import GAMES
 from diwan.core.hand.events import Chips
 from diwan.core.table.button import Contender, Positions, Spots, next_hand_positions
 from diwan.scenarios.capsa import CapsaTable, PlayedCapsa
 from diwan.scenarios.format import FormatError, Json, read_scenario, whole_number
+from diwan.scenarios.naiko import Destellos
 from diwan.scenarios.played import PlayedHand, UnknownCard
 from diwan.scenarios.rules import ScenarioRules, big_blind_seat, place_bets, read_rules, recorded_positions
 from diwan.scenarios.sarab import SarabTable
@@ -70,8 +70,6 @@ def run_line(line: str, file: str = "", number: int = 1) -> Report:
 def run_scenario(scenario: Json) -> list[Failure]:
     """Play a scenario whose keys are checked; the first hand or step that differs ends it."""
     game = scenario["game"]
-    if game not in GAMES and game != "capsa":
-        return [Failure("the scenario", f"not supported: game {game}")]
     try:
         if game == "capsa":
             return _run_capsa(scenario)
@@ -107,15 +105,18 @@ def _run_hands(scenario: Json) -> list[Failure]:
     if button >= len(stacks):
         raise FormatError(f"button: there is no seat {button}")
     positions = recorded_positions(rules, stacks, button)
+    destellos = None if rules.hand.naiko is None else Destellos(rules.hand.naiko, scenario)
     hands = scenario.get("hands")
     for number, script in enumerate([scenario] if hands is None else hands):
         prefix = "" if hands is None else f"hand {number}, "
         if positions is None:
             return [Failure(f"{prefix}start", "fewer than two seats have chips left")]
-        failures, played = _run_hand(rules, stacks, positions, script)
+        failures, played = _run_hand(rules, stacks, positions, script, destellos)
         if failures or played is None:
             return [Failure(prefix + each.where, each.what, each.expected, each.found) for each in failures]
         stacks = played.stacks
+        if destellos is not None:
+            destellos.take(played)
         positions = _following(rules, stacks, positions.spots)
     return []
 
@@ -160,11 +161,20 @@ def _following(rules: ScenarioRules, stacks: list[Chips], spots: Spots) -> Posit
 
 
 def _run_hand(
-    rules: ScenarioRules, stacks: list[Chips], positions: Positions, script: Json
+    rules: ScenarioRules, stacks: list[Chips], positions: Positions, script: Json, destellos: Destellos | None
 ) -> tuple[list[Failure], PlayedHand | None]:
     dues = place_bets(rules, stacks, positions)
     try:
-        played = PlayedHand(rules.hand, stacks, positions.spots.button, big_blind_seat(rules, positions), dues, script)
+        played = PlayedHand(
+            rules.hand,
+            stacks,
+            positions.spots.button,
+            big_blind_seat(rules, positions),
+            dues,
+            script,
+            naiko=None if destellos is None else destellos.deal(stacks, script),
+            destellos=None if destellos is None else destellos.balances,
+        )
     except (Rejected, UnknownCard) as error:
         return [Failure("start", f"the hand does not begin: {error}")], None
 

@@ -8,6 +8,7 @@ from diwan.api.event.v1 import hand_pb2 as pb
 from diwan.core.hand import events as hand
 from diwan.core.hand.settings import HandSettings, SarabSettings
 from diwan.wire.mapping import Row, known, named, texts
+from diwan.wire.naiko import NAIKO_ROWS, read_deal, read_naiko, write_naiko
 
 ACTION_NUMBER, ACTION_NAME = named(hand.ActionKind, pb.ActionKind)
 DECIDED_BY_NUMBER, DECIDED_BY_NAME = named(hand.DecidedBy, pb.DecidedBy)
@@ -36,6 +37,8 @@ def write_settings(message: pb.HandSettings, settings: HandSettings) -> None:
     message.decision_seconds = settings.decision_seconds
     if settings.sarab is not None:
         _write_sarab(message.sarab, settings.sarab)
+    if settings.naiko is not None:
+        write_naiko(message.naiko, settings.naiko)
 
 
 def read_settings(message: pb.HandSettings) -> HandSettings:
@@ -49,6 +52,7 @@ def read_settings(message: pb.HandSettings) -> HandSettings:
         show_all_in=known(_SHOW_ALL_IN, message.show_all_in),
         decision_seconds=message.decision_seconds,
         sarab=_read_sarab(message.sarab) if message.HasField("sarab") else None,
+        naiko=read_naiko(message.naiko) if message.HasField("naiko") else None,
     )
 
 
@@ -100,6 +104,10 @@ def _write_hand_started(message: pb.HandStarted, event: hand.HandStarted) -> Non
     message.started_at_ms = event.started_at_ms
     message.deal_no = event.deal_no
     message.carried = event.carried
+    if event.naiko is not None:
+        message.naiko.SetInParent()
+        message.naiko.carousel.extend(event.naiko.carousel)
+        message.naiko.destellos.extend(event.naiko.destellos)
 
 
 def _read_hand_started(message: pb.HandStarted) -> hand.HandStarted:
@@ -120,6 +128,7 @@ def _read_hand_started(message: pb.HandStarted) -> hand.HandStarted:
         started_at_ms=message.started_at_ms,
         deal_no=message.deal_no,
         carried=message.carried,
+        naiko=read_deal(message.naiko) if message.HasField("naiko") else None,
     )
 
 
@@ -299,4 +308,5 @@ HAND_ROWS: Final = (
     Row(hand.DeadlineMoved, _write_deadline_moved, _read_deadline_moved),
     Row(hand.HandVoided, _write_hand_voided, _read_hand_voided),
     Row(hand.HandEnded, _write_hand_ended, _read_hand_ended),
+    *NAIKO_ROWS,
 )

@@ -1,7 +1,7 @@
 """Hold'em, and the base of every poker game: another game overrides what it does differently, and nothing else.
 
 Override points: how many hole cards, how strong they are, who begins, how far a bet may go, whether betting is still
-open, whether a fold is allowed, what the clock does for a player, whether there is Sarab, whether a hand is void before
+open, whether a fold is allowed, what the clock does for a player, whether there is Sarab or a power, whether a hand is void before
 its end and what of it stays in the middle then, and what must hold of a hand's beginning.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from diwan.core.cards import Card
 from diwan.core.evaluation import evaluate
 from diwan.core.hand.betting import pot_sized, price_of
-from diwan.core.hand.events import ActionKind, Chips, RuleOfVoid
+from diwan.core.hand.events import ActionKind, Chips, RuleOfVoid, TurnPower
 from diwan.core.hand.state import Deal, LiveHand, Place, Street
 
 if TYPE_CHECKING:
@@ -38,10 +38,15 @@ class Holdem:
     has_sarab: ClassVar[bool] = False
     """Whether going all in is an action of its own (SB-17)."""
 
+    has_powers: ClassVar[bool] = False
+    """Whether there are powers, and destellos to pay for them (HD-3)."""
+
     def start_rules(self, command: StartHand) -> Iterator[tuple[str, bool, str]]:
         """Yield what must hold of a hand's beginning beyond what holds in every game: setting, whether, and why."""
         yield "limit", command.settings.limit in self.limits, f"{self.name} is played {' or '.join(self.limits)}"
         yield "sarab", command.settings.sarab is None, "settings of another game"
+        naiko = (command.settings.naiko, command.naiko)
+        yield "naiko", (None not in naiko) if self.has_powers else naiko == (None, None), "of Naiko, and only of Naiko"
         yield "deal_no", command.deal_no == 0, "this game has no schedule of deals"
         yield "carried", command.carried == 0, "this game carries no pot"
 
@@ -75,6 +80,10 @@ class Holdem:
     def is_sarab_free(self, state: LiveHand) -> bool:
         """Say whether the seat to act may put in all its chips, also where betting is closed to it (A5)."""
         return False
+
+    def usable_powers(self, state: LiveHand, place: Place) -> tuple[TurnPower, ...]:
+        """Return the powers that the seat to act may use now."""
+        return ()
 
     def void_reason(self, state: LiveHand) -> RuleOfVoid | None:
         """Return why a hand is void at the end of a betting round, if it is."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from diwan.core.hand.events import Chips, Seat
+from diwan.core.hand.events import Chips, Seat, TurnPower
 from diwan.core.hand.state import NOBODY, LiveHand, Place
 from diwan.core.limits import SEATS_MAX
 
@@ -32,6 +32,7 @@ class LegalActions(Struct, frozen=True):
     to_call: Chips  # chips to add, 0 where the seat may check
     pot_to: Chips | None  # the total of a pot-sized bet or raise, kept within its range (HD-16)
     sarab: bool = False  # whether the seat may play Sarab, where the game has it (A5)
+    powers: tuple[TurnPower, ...] = ()  # that the seat may use before it acts, where the game has them
 
     @property
     def lift(self) -> tuple[Chips, Chips] | None:
@@ -136,7 +137,10 @@ def pot_sized(state: LiveHand, place: Place, price: Chips) -> Chips:
 
 
 def legal_actions(game: Holdem, state: LiveHand) -> LegalActions | None:
-    """Return what the seat to act may do, or None where nobody has a decision."""
+    """Return what the seat to act may do, or None where nobody has a decision.
+
+    That is nothing at all while an Anchor's target is asked (NK-40): the turn stays, and so does what it costs to call.
+    """
     place = state.actor
     if place == NOBODY:
         return None
@@ -145,6 +149,8 @@ def legal_actions(game: Holdem, state: LiveHand) -> LegalActions | None:
     all_in = bet + stack
     to_call = min(price - bet, stack) if price > bet else 0
     lift = pot_to = None
+    if state.window is not None:
+        return _nothing_but(state.deal.seats[place], to_call)
     if all_in > price and may_lift(game, state, place):
         lowest, highest = lift_bounds(game, state, place, price)
         top = all_in if highest is None else min(all_in, highest)
@@ -160,4 +166,11 @@ def legal_actions(game: Holdem, state: LiveHand) -> LegalActions | None:
         to_call=to_call,
         pot_to=pot_to,
         sarab=game.has_sarab and (all_in <= price or lift is not None or game.is_sarab_free(state)),
+        powers=game.usable_powers(state, place),
+    )
+
+
+def _nothing_but(seat: Seat, to_call: Chips) -> LegalActions:
+    return LegalActions(
+        seat=seat, fold=False, check=False, call=None, bet=None, raise_to=None, to_call=to_call, pot_to=None
     )

@@ -6,7 +6,19 @@ from typing import Literal
 
 from msgspec import Struct
 
-from diwan.core.hand.events import ActionKind, Chips, DecidedBy, Due, HandSeat, OpenedSeed, Seat
+from diwan.core.hand.events import (
+    ActionKind,
+    Answer,
+    Chips,
+    DecidedBy,
+    Due,
+    HandSeat,
+    NaikoDeal,
+    OpenedSeed,
+    Position,
+    Seat,
+    TurnPower,
+)
 from diwan.core.hand.settings import HandSettings
 
 
@@ -30,6 +42,7 @@ class StartHand(Struct, frozen=True):
     now_ms: int
     deal_no: int = 0
     carried: Chips = 0
+    naiko: NaikoDeal | None = None
 
 
 class Act(Struct, frozen=True):
@@ -53,8 +66,30 @@ class AllIn(Struct, frozen=True):
     now_ms: int
 
 
+class UsePower(Struct, frozen=True):
+    """A power of Naiko on one's own turn, before acting. ``target`` is of the Anchor, ``discard`` of the Trick."""
+
+    seat: Seat
+    power: TurnPower
+    target: Seat | None
+    discard: Position | None
+    turn: int | None
+    version: int
+    now_ms: int
+
+
+class AnswerAnchor(Struct, frozen=True):
+    """An Anchor's target answers within its window."""
+
+    seat: Seat
+    answer: Answer
+    turn: int | None
+    version: int
+    now_ms: int
+
+
 class ExpireClock(Struct, frozen=True):
-    """The decision clock ran out: check where that is legal, else fold (CL-2)."""
+    """The decision clock ran out: check where that is legal, else fold (CL-2). So may a response window (NK-34)."""
 
     seat: Seat
     turn: int | None
@@ -82,4 +117,4 @@ class VoidHand(Struct, frozen=True):
     decided_by: DecidedBy = "system"
 
 
-type HandCommand = Act | AllIn | ExpireClock | StartHand | MoveDeadline | VoidHand
+type HandCommand = Act | AllIn | ExpireClock | UsePower | AnswerAnchor | StartHand | MoveDeadline | VoidHand

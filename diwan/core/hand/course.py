@@ -13,6 +13,7 @@ from diwan.core.hand.events import (
     BoardDealt,
     Chips,
     DecidedBy,
+    DestellosReturned,
     HandEnded,
     HandEvent,
     HandResult,
@@ -59,6 +60,9 @@ def void(
     refunds = tuple([Share(state.deal.seats[place], amount) for place, amount in enumerate(put_in) if amount])
     carried = state.deal.started.carried + sum(kept)
     batch.add(HandVoided(reason, refunds, batch.now_ms, decided_by, carried))
+    started = state.deal.started
+    if state.naiko is not None and started.naiko is not None and state.naiko.activations:
+        batch.add(DestellosReturned(started.naiko.destellos))
     return _end(batch, "void")
 
 

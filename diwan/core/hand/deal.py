@@ -40,6 +40,7 @@ def deal_hand(command: StartHand, cards: Mapping[Position, Card]) -> tuple[tuple
         started_at_ms=command.now_ms,
         deal_no=command.deal_no,
         carried=command.carried,
+        naiko=command.naiko,
     )
     batch = Batch(open_hand(started), cards, command.version, command.now_ms)
     batch.events.append(started)

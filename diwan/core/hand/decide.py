@@ -9,9 +9,20 @@ from diwan.core.cards import Card
 from diwan.core.decider import Rejected
 from diwan.core.games import GAMES
 from diwan.core.games.holdem import Holdem
+from diwan.core.games.naiko.deciding import answer_anchor, expire_window, use_power
 from diwan.core.hand.batch import Batch
 from diwan.core.hand.betting import lift_bounds, may_lift, next_to_act, price_of
-from diwan.core.hand.commands import Act, AllIn, ExpireClock, HandCommand, MoveDeadline, StartHand, VoidHand
+from diwan.core.hand.commands import (
+    Act,
+    AllIn,
+    AnswerAnchor,
+    ExpireClock,
+    HandCommand,
+    MoveDeadline,
+    StartHand,
+    UsePower,
+    VoidHand,
+)
 from diwan.core.hand.course import begin_turn, end_round, void
 from diwan.core.hand.deal import deal_hand
 from diwan.core.hand.events import Acted, ActionKind, Chips, DeadlineMoved, DecidedBy, HandEvent, Position, Seat
@@ -43,6 +54,8 @@ def advance(state: HandState | None, command: HandCommand, cards: Cards) -> tupl
             to = _allowed_total(game, live, place, command.kind, command.to)
             return _act(game, live, place, command.kind, to, command, command.decided_by, cards)
         case ExpireClock():
+            if isinstance(state, LiveHand) and (window := state.window) is not None:
+                return expire_window(state, window, command, cards)
             live, place = _turn_of(state, command.seat, command.turn, command.now_ms, command.decided_by)
             if command.decided_by == "clock" and command.now_ms < live.deadline_ms:
                 raise Rejected(Reason.CLOCK_RUNNING, seat=command.seat, deadline_ms=live.deadline_ms)
@@ -57,6 +70,10 @@ def advance(state: HandState | None, command: HandCommand, cards: Cards) -> tupl
             if not game.is_sarab_free(live):
                 to = _allowed_total(game, live, place, kind, to)
             return _act(game, live, place, kind, to, command, "player", cards, is_sarab=game.has_sarab)
+        case UsePower():
+            return use_power(state, command, cards)
+        case AnswerAnchor():
+            return answer_anchor(state, command, cards)
         case StartHand():
             if isinstance(state, LiveHand):
                 raise Rejected(Reason.HAND_IN_PROGRESS, hand_id=state.deal.started.hand_id)
@@ -85,6 +102,8 @@ def _turn_of(
         raise Rejected(Reason.HAND_OVER)
     if turn is not None and turn != state.turn:
         raise Rejected(Reason.STALE_TURN, turn=turn, open_turn=state.turn)
+    if state.naiko is not None and state.naiko.window is not None:  # NK-40; the clock of the turn stands still
+        raise Rejected(Reason.WINDOW_OPEN, seat=state.deal.seats[state.naiko.window.target])
     if decided_by == "player" and now_ms > state.deadline_ms:
         raise Rejected(Reason.DEADLINE_PASSED, deadline_ms=state.deadline_ms, received_at_ms=now_ms)
     place = state.actor
@@ -172,9 +191,11 @@ def _move_deadline(
     state: HandState | None, command: MoveDeadline, cards: Cards
 ) -> tuple[tuple[HandEvent, ...], HandState]:
     live = _live(state)
-    if command.turn != live.turn or live.actor == NOBODY:
-        raise Rejected(Reason.STALE_TURN, turn=command.turn, open_turn=live.turn)
-    if command.deadline_ms < live.deadline_ms:
+    window = live.window
+    open_turn, deadline_ms = (live.turn, live.deadline_ms) if window is None else (window.turn, window.deadline_ms)
+    if command.turn != open_turn or live.actor == NOBODY:
+        raise Rejected(Reason.STALE_TURN, turn=command.turn, open_turn=open_turn)
+    if command.deadline_ms < deadline_ms:
         raise Rejected(Reason.ARGUMENT_INVALID, field="deadline_ms", why="a deadline only moves to a later time")
     batch = Batch(live, cards, command.version, command.now_ms)
     batch.add(DeadlineMoved(command.turn, command.deadline_ms, command.reason, command.now_ms))

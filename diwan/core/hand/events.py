@@ -20,6 +20,9 @@ type ActionKind = Literal["fold", "check", "call", "bet", "raise"]
 type PostKind = Literal["ante", "small_blind", "big_blind", "dead_blind"]
 type RuleOfVoid = Literal["no_voluntary_bet", "no_raise"]
 type VoidReason = Literal["no_voluntary_bet", "no_raise", "interrupted", "operator"]
+type TurnPower = Literal["hidden_glance", "sleeve_trick", "short_anchor"]
+type Power = Literal["hidden_glance", "sleeve_trick", "short_anchor", "seal_shield"]
+type Answer = Literal["seal_shield", "pass"]
 type HandResult = Literal["uncontested", "showdown", "void"]
 
 
@@ -51,6 +54,16 @@ class OpenedSeed(Struct, frozen=True, gc=False):
     seed: bytes
 
 
+class NaikoDeal(Struct, frozen=True, gc=False):
+    """What a hand of Naiko begins with: the powers on show, and each seat's destellos with this deal's gain in them.
+
+    ``destellos`` is parallel to ``HandStarted.seats``.
+    """
+
+    carousel: tuple[Power, ...]
+    destellos: tuple[int, ...]
+
+
 class HandStarted(Struct, frozen=True, tag=True, gc=False):
     """The first event of a hand, complete in itself: a hand is replayed from here without the table before it."""
 
@@ -70,6 +83,7 @@ class HandStarted(Struct, frozen=True, tag=True, gc=False):
     started_at_ms: int
     deal_no: int = 0  # the number of this deal in the schedule of forced bets, from 1; 0 in games without one (SB-36)
     carried: Chips = 0  # dead money of void hands before this one (A6)
+    naiko: NaikoDeal | None = None  # of that game only
 
 
 class Posted(Struct, frozen=True, tag=True, gc=False):
@@ -191,6 +205,77 @@ class HandEnded(Struct, frozen=True, tag=True, gc=False):
     ended_at_ms: int
 
 
+class CardGlanced(Struct, frozen=True, tag=True, gc=False):
+    """A seat looks at the next card of the deck, which is revealed to it alone (NK-16). ``cost`` is in destellos."""
+
+    seat: Seat
+    position: Position
+    cost: int
+    turn: int
+    received_at_ms: int
+
+
+class CardSwapped(Struct, frozen=True, tag=True, gc=False):
+    """A seat threw away one of its cards and took the next of the deck, which is revealed to it alone (NK-20)."""
+
+    seat: Seat
+    discarded: Position
+    taken: Position
+    cost: int
+    turn: int
+    received_at_ms: int
+
+
+class AnchorDeclared(Struct, frozen=True, tag=True, gc=False):
+    """A seat aimed the Short Anchor at another; paid, whatever becomes of it (NK-13, NK-25)."""
+
+    seat: Seat
+    target: Seat
+    cost: int
+    turn: int
+    received_at_ms: int
+
+
+class WindowOpened(Struct, frozen=True, tag=True, gc=False):
+    """The seat under a declared Anchor may answer by the deadline (NK-34). ``turn`` is this event's own version.
+
+    The declarer's clock stands still with ``remaining_ms`` on it.
+    """
+
+    seat: Seat
+    turn: int
+    deadline_ms: int
+    remaining_ms: int
+
+
+class AnchorAnswered(Struct, frozen=True, tag=True, gc=False):
+    """The response window closed: with the Seal Shield, or without (NK-31, NK-34)."""
+
+    seat: Seat
+    answer: Answer
+    cost: int
+    turn: int
+    decided_by: DecidedBy
+    received_at_ms: int
+
+
+class AnchorSettled(Struct, frozen=True, tag=True, gc=False):
+    """A declared Anchor holds its target for the rest of the betting round, or was blocked."""
+
+    target: Seat
+    is_blocked: bool
+
+
+class DestellosReturned(Struct, frozen=True, tag=True, gc=False):
+    """What powers cost in a void hand goes back; ``destellos`` are the balances after it, parallel to the seats."""
+
+    destellos: tuple[int, ...]
+
+
+type NaikoEvent = (
+    CardGlanced | CardSwapped | AnchorDeclared | WindowOpened | AnchorAnswered | AnchorSettled | DestellosReturned
+)
+
 type HandEvent = (
     Acted
     | TurnBegan
@@ -205,4 +290,11 @@ type HandEvent = (
     | HandEnded
     | DeadlineMoved
     | HandVoided
+    | CardGlanced
+    | CardSwapped
+    | AnchorDeclared
+    | WindowOpened
+    | AnchorAnswered
+    | AnchorSettled
+    | DestellosReturned
 )

@@ -8,11 +8,17 @@ from msgspec.structs import replace
 
 from diwan.core.hand.events import (
     Acted,
+    AnchorAnswered,
+    AnchorDeclared,
+    AnchorSettled,
     BetReturned,
     BettingRoundEnded,
     BoardDealt,
+    CardGlanced,
     CardsShown,
+    CardSwapped,
     DeadlineMoved,
+    DestellosReturned,
     HandEnded,
     HandEvent,
     HandStarted,
@@ -22,7 +28,9 @@ from diwan.core.hand.events import (
     PotAwarded,
     Share,
     TurnBegan,
+    WindowOpened,
 )
+from diwan.core.hand.powers import after_deadline_moved, evolve_powers, open_naiko
 from diwan.core.hand.state import NOBODY, Deal, EndedHand, HandState, LiveHand
 
 LIVE_BLINDS = ("small_blind", "big_blind")
@@ -40,6 +48,13 @@ type InHandEvent = (
     | PotAwarded
     | DeadlineMoved
     | HandVoided
+    | CardGlanced
+    | CardSwapped
+    | AnchorDeclared
+    | WindowOpened
+    | AnchorAnswered
+    | AnchorSettled
+    | DestellosReturned
 )
 """What happens between the first event of a hand and its last."""
 
@@ -94,6 +109,7 @@ def open_hand(started: HandStarted) -> LiveHand:
         won=zeros,
         shown=(),
         pots=(),
+        naiko=open_naiko(started),
     )
 
 
@@ -137,7 +153,7 @@ def evolve_live(state: LiveHand, event: InHandEvent) -> LiveHand:
             gathered = state.gathered - event.amount
             return replace(state, gathered=gathered, stacks=stacks, won=won, pots=(*state.pots, event))
         case DeadlineMoved():
-            return replace(state, deadline_ms=event.deadline_ms)
+            return after_deadline_moved(state, event)
         case HandVoided():
             return replace(
                 state,
@@ -147,6 +163,16 @@ def evolve_live(state: LiveHand, event: InHandEvent) -> LiveHand:
                 actor=NOBODY,
                 is_void=True,
             )
+        case (
+            CardGlanced()
+            | CardSwapped()
+            | AnchorDeclared()
+            | WindowOpened()
+            | AnchorAnswered()
+            | AnchorSettled()
+            | DestellosReturned()
+        ):
+            return evolve_powers(state, event)
         case _:
             assert_never(event)
 

@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
-from diwan.core.hand.commands import Act, AllIn, ExpireClock, HandCommand, MoveDeadline, StartHand, VoidHand
-from diwan.core.hand.events import Acted, DeadlineMoved, HandEvent, HandStarted, HandVoided
+from diwan.core.hand.commands import (
+    Act,
+    AllIn,
+    AnswerAnchor,
+    ExpireClock,
+    HandCommand,
+    MoveDeadline,
+    StartHand,
+    UsePower,
+    VoidHand,
+)
+from diwan.core.hand.events import (
+    Acted,
+    AnchorAnswered,
+    AnchorDeclared,
+    CardGlanced,
+    CardSwapped,
+    DeadlineMoved,
+    HandEvent,
+    HandStarted,
+    HandVoided,
+)
 
 
 def command_of(event: HandEvent, version: int) -> HandCommand | None:
@@ -38,6 +58,7 @@ def command_of(event: HandEvent, version: int) -> HandCommand | None:
                 now_ms=event.started_at_ms,
                 deal_no=event.deal_no,
                 carried=event.carried,
+                naiko=event.naiko,
             )
         case DeadlineMoved():
             return MoveDeadline(event.turn, event.deadline_ms, event.reason, version, event.moved_at_ms)
@@ -46,5 +67,22 @@ def command_of(event: HandEvent, version: int) -> HandCommand | None:
             if event.reason == "no_voluntary_bet" or event.reason == "no_raise":  # noqa: PLR1714
                 return None
             return VoidHand(event.reason, version, event.voided_at_ms, event.decided_by)
+        case _:
+            return _power_of(event, version)
+
+
+def _power_of(event: HandEvent, version: int) -> HandCommand | None:
+    match event:
+        case CardGlanced():
+            return UsePower(event.seat, "hidden_glance", None, None, event.turn, version, event.received_at_ms)
+        case CardSwapped():
+            discarded = event.discarded
+            return UsePower(event.seat, "sleeve_trick", None, discarded, event.turn, version, event.received_at_ms)
+        case AnchorDeclared():
+            return UsePower(event.seat, "short_anchor", event.target, None, event.turn, version, event.received_at_ms)
+        case AnchorAnswered(decided_by="player"):
+            return AnswerAnchor(event.seat, event.answer, event.turn, version, event.received_at_ms)
+        case AnchorAnswered():
+            return ExpireClock(event.seat, event.turn, version, event.received_at_ms, event.decided_by)
         case _:
             return None

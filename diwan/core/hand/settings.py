@@ -20,13 +20,33 @@ class SarabSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     no_fold_at_or_below: int = 50  # SB-26
 
 
+class PowerCosts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What each power costs, in destellos (NK-4)."""
+
+    hidden_glance: int = 1
+    sleeve_trick: int = 2
+    short_anchor: int = 2
+    seal_shield: int = 1
+
+
+class NaikoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of Naiko (C1, C2, C5, C9). Whether they make sense is said in `games.naiko`."""
+
+    max_destellos: int = 3  # NK-1
+    gain_per_deal: int = 1
+    costs: PowerCosts = PowerCosts()
+    activations_per_round: int = 3  # NK-12
+    response_seconds: int = 8  # NK-34
+    destellos_follow_forced_move: bool = False  # C2
+
+
 class HandSettings(Struct, frozen=True, kw_only=True):
     """Settings of one poker hand. Chips are whole numbers, times in seconds.
 
     ``big_blind`` is the smallest bet, also in games without blinds.
     """
 
-    game: Literal["holdem", "omaha", "sarab"] = "holdem"
+    game: Literal["holdem", "omaha", "naiko", "sarab"] = "holdem"
     limit: Literal["no_limit", "pot_limit"] = "no_limit"
     small_blind: int = 1
     big_blind: int = 2
@@ -34,3 +54,4 @@ class HandSettings(Struct, frozen=True, kw_only=True):
     show_all_in: Literal["at_showdown", "at_once"] = "at_showdown"  # HD-19
     decision_seconds: int = 20  # CL
     sarab: SarabSettings | None = None  # of that game only
+    naiko: NaikoSettings | None = None  # of that game only

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from diwan.core.hand.events import CardsShown, Chips, HandEnded, HandStarted, Position, PotAwarded, Seat
+from diwan.core.hand.events import CardsShown, Chips, HandEnded, HandStarted, Position, PotAwarded, Seat, TurnPower
 
 type Place = int
 type Street = Literal["preflop", "flop", "turn", "river"]
@@ -27,6 +27,36 @@ class Deal(Struct, frozen=True, gc=False):
     stacks: tuple[Chips, ...]  # before anything was posted
     first: Place  # the first place left of the button
     largest_blind: Chips  # owed, not posted
+
+
+class Activation(Struct, frozen=True, gc=False):
+    """A power that was used on a turn. Street and number of lifts answered before it tell which turn that was."""
+
+    place: Place
+    power: TurnPower
+    street: Street
+    answered: int
+    position: Position = NOBODY  # glanced at or thrown away
+    target: Place = NOBODY
+    is_anchored: bool = False  # the target is held: neither blocked nor still to be answered
+
+
+class Window(Struct, frozen=True, gc=False):
+    """The time in which an Anchor's target may answer."""
+
+    target: Place
+    turn: int
+    deadline_ms: int
+    remaining_ms: int  # of the declarer's clock, which stands still
+
+
+class NaikoState(Struct, frozen=True, gc=False):
+    """What a hand of Naiko knows beside its betting. Facts only: what they mean is said in `games.naiko`."""
+
+    destellos: tuple[int, ...]
+    activations: tuple[Activation, ...] = ()
+    shielded: int = 0  # who used the Seal Shield, one bit a place
+    window: Window | None = None
 
 
 class LiveHand(Struct, frozen=True, gc=False):
@@ -55,11 +85,17 @@ class LiveHand(Struct, frozen=True, gc=False):
     pots: tuple[PotAwarded, ...]  # as they were paid
     most_lifts: int = 0  # bets and raises of that earlier round of this hand which had most of them
     is_void: bool = False
+    naiko: NaikoState | None = None
 
     @property
     def pot(self) -> Chips:
         """All chips in the middle, this round's bets included."""
         return self.gathered + sum(self.bets)
+
+    @property
+    def window(self) -> Window | None:
+        """The open response window, if there is one."""
+        return None if self.naiko is None else self.naiko.window
 
 
 class EndedHand(Struct, frozen=True, gc=False):

@@ -9,7 +9,16 @@ from collections.abc import Mapping
 
 from diwan.core.cards import Card
 from diwan.core.decider import Rejected
-from diwan.core.hand.commands import Act, AllIn, ExpireClock, MoveDeadline, StartHand, VoidHand
+from diwan.core.hand.commands import (
+    Act,
+    AllIn,
+    AnswerAnchor,
+    ExpireClock,
+    MoveDeadline,
+    StartHand,
+    UsePower,
+    VoidHand,
+)
 from diwan.core.hand.decide import decide as decide_hand
 from diwan.core.hand.events import Position
 from diwan.core.table import exchange, joining, seating
@@ -61,7 +70,7 @@ def decide(state: TableState | None, command: TableCommand, cards: Cards) -> Bat
             return (TableCreated(command.table_id, config, command.created_by, command.now_ms),)
         raise Rejected("TABLE_NOT_FOUND")
     match command:
-        case Act() | AllIn() | ExpireClock() | MoveDeadline() | VoidHand():
+        case Act() | AllIn() | ExpireClock() | UsePower() | AnswerAnchor() | MoveDeadline() | VoidHand():
             return _in_hand(state, command, cards)
         case StartNextHand():
             return _start(state, command, cards)
@@ -113,7 +122,7 @@ def _seats(state: TableState, command: _SeatCommand, cards: Cards) -> Batched:
     return batch.events
 
 
-type _InHand = Act | AllIn | ExpireClock | MoveDeadline | VoidHand
+type _InHand = Act | AllIn | ExpireClock | UsePower | AnswerAnchor | MoveDeadline | VoidHand
 
 
 def _in_hand(state: TableState, command: _InHand, cards: Cards) -> Batched:

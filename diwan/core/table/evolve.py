@@ -8,11 +8,17 @@ from msgspec.structs import replace
 
 from diwan.core.hand.events import (
     Acted,
+    AnchorAnswered,
+    AnchorDeclared,
+    AnchorSettled,
     BetReturned,
     BettingRoundEnded,
     BoardDealt,
+    CardGlanced,
     CardsShown,
+    CardSwapped,
     DeadlineMoved,
+    DestellosReturned,
     HandEnded,
     HandStarted,
     HandVoided,
@@ -21,6 +27,7 @@ from diwan.core.hand.events import (
     PotAwarded,
     Seat,
     TurnBegan,
+    WindowOpened,
 )
 from diwan.core.hand.evolve import evolve as evolve_hand
 from diwan.core.table.button import Spots
@@ -58,6 +65,10 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
         case TurnBegan() | BettingRoundEnded() | BoardDealt() | BetReturned() | Posted() | HoleCardsDealt():
             return replace(state, version=version, hand=evolve_hand(state.hand, event))
         case CardsShown() | PotAwarded() | DeadlineMoved() | HandVoided():
+            return replace(state, version=version, hand=evolve_hand(state.hand, event))
+        case CardGlanced() | CardSwapped() | AnchorDeclared() | WindowOpened() | AnchorAnswered() | AnchorSettled():
+            return replace(state, version=version, hand=evolve_hand(state.hand, event))
+        case DestellosReturned():
             return replace(state, version=version, hand=evolve_hand(state.hand, event))
         case Acted():
             return _acted(state, event, version)

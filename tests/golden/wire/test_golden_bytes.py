@@ -1,7 +1,8 @@
 """Bytes that were once written are read for ever, to the same records and the same verdicts (H2, H4, P6).
 
-``events_v1.json`` holds a body of every event of schema 1, ``log_v1.json`` a table's whole log. Neither is ever made
-anew: a change of schema adds a file of its own beside them. They were written by ``python -m tests.golden.wire.writing``.
+``events_v1.json`` holds a body of every event of schema 1, ``events_naiko_v1.json`` what Naiko added to it, ``log_v1.json``
+a table's whole log. None is ever made anew: a change of schema adds a file of its own beside them. They were written by
+``python -m tests.golden.wire.writing``.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ import pytest
 from diwan.core.log import LoggedEvent, StreamKind
 from diwan.verifier import verify_hand, verify_stream
 from diwan.wire import events as wire
-from tests.golden.wire.writing import EVENTS, LOG, core_kind
+from tests.golden.wire.writing import EVENTS, LOG, NAIKO_EVENTS, core_kind
 
 CORPUS = json.loads(Path(EVENTS).read_text())
+CORPUS |= {
+    name if name not in CORPUS else f"{name}.naiko": kept
+    for name, kept in json.loads(Path(NAIKO_EVENTS).read_text()).items()
+}
 RECORDED = json.loads(Path(LOG).read_text())
 
 
@@ -25,7 +30,7 @@ RECORDED = json.loads(Path(LOG).read_text())
 def test_a_body_is_read_to_the_record_that_was_written(name):
     kept = CORPUS[name]
     decoded = wire.decode(kept["type_id"], kept["schema_v"], bytes.fromhex(kept["body"]))
-    assert decoded.event == msgspec.convert(kept["event"], core_kind(name))
+    assert decoded.event == msgspec.convert(kept["event"], core_kind(name.partition(".")[0]))
     assert [reveal.position for reveal in decoded.reveals] == list(getattr(decoded.event, "positions", ()))
 
 

@@ -8,7 +8,7 @@ from typing import get_args
 
 import msgspec
 
-from diwan.core.hand.events import HandEvent
+from diwan.core.hand.events import HandEvent, HandStarted, NaikoEvent
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import StreamKind
 from diwan.core.table.events import TableOnlyEvent
@@ -16,6 +16,7 @@ from diwan.verifier import verify_stream
 from diwan.wire.events import encode
 
 EVENTS = Path(__file__).with_name("events_v1.json")
+NAIKO_EVENTS = Path(__file__).with_name("events_naiko_v1.json")
 LOG = Path(__file__).with_name("log_v1.json")
 KINDS = (*get_args(HandEvent.__value__), *get_args(TableOnlyEvent.__value__), LedgerCommitted)
 NONCE = bytes(range(16))
@@ -46,11 +47,16 @@ def filled(annotation, number: int = 7):
             return cls(**{field.name: filled(field.type, number + at) for at, field in enumerate(fields)})
 
 
-def written_events() -> dict:
+def written_naiko_events() -> dict:
+    """What Naiko added to schema 1: events of its own, and fields of the beginning that other games leave out."""
+    return written_events((*get_args(NaikoEvent.__value__), HandStarted))
+
+
+def written_events(kinds: tuple[type, ...] = KINDS) -> dict:
     from tests.unit.wire.strategies import reveal_of
 
     corpus = {}
-    for kind in KINDS:
+    for kind in kinds:
         event = filled(msgspec.inspect.type_info(kind))
         one = encode(event, nonce=NONCE, reveal=reveal_of)
         corpus[kind.__name__] = {
@@ -76,7 +82,7 @@ def written_log() -> dict:
 
 
 def main() -> None:
-    for path, made in ((EVENTS, written_events), (LOG, written_log)):
+    for path, made in ((EVENTS, written_events), (NAIKO_EVENTS, written_naiko_events), (LOG, written_log)):
         if not path.exists():
             path.write_text(json.dumps(made(), indent=1) + "\n")
 

@@ -1,0 +1,1 @@
+"""Naiko: hold'em with four powers, paid for in destellos (NK-1 to NK-42)."""
