@@ -31,8 +31,11 @@ _FIELD_HANDS: Final = 1500
 _FIELD_SEED: Final = 13
 
 
-class Setting(Struct, frozen=True):
-    """A way to set thirteen cards and what it is worth: expected units, of all opponents together."""
+class Split(Struct, frozen=True):
+    """A way to set thirteen cards, and what it is worth in expected units of all opponents together.
+
+    Less than minus the price of a surrender speaks for surrendering (CS-53).
+    """
 
     front: tuple[Card, ...]
     middle: tuple[Card, ...]
@@ -182,7 +185,7 @@ def royalty_units(settings: CapsaSettings) -> NDArray[np.float64]:
     return np.stack(rows)
 
 
-def best_setting(cards: Sequence[Card], objective: Objective) -> Setting:
+def best_split(cards: Sequence[Card], objective: Objective) -> Split:
     """Return the legal set of thirteen cards with the most points; of equals any, but always the same."""
     tables = value_tables(objective.wheel)
     points, back, choice = _search(cards, objective, tables)
@@ -192,7 +195,7 @@ def best_setting(cards: Sequence[Card], objective: Objective) -> Setting:
         tuple([cards[place] for place in places.tolist()])
         for places in (ways.threes[front], ways.fives[middle], ways.fives[back])
     ]
-    return Setting(front_cards, middle_cards, back_cards, points)
+    return Split(front_cards, middle_cards, back_cards, points)
 
 
 def _search(cards: Sequence[Card], objective: Objective, tables: ValueTables) -> tuple[float, int, int]:
@@ -259,6 +262,6 @@ def _learnt(settings: CapsaSettings) -> Objective:
 
 
 def _values_set(cards: Sequence[Card], objective: Objective, tables: ValueTables) -> tuple[int, int, int]:
-    setting = best_setting(cards, objective)
-    front, middle, back = [value_of(row, tables) for row in (setting.front, setting.middle, setting.back)]
+    split = best_split(cards, objective)
+    front, middle, back = [value_of(row, tables) for row in (split.front, split.middle, split.back)]
     return front, middle, back

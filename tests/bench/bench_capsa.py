@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from diwan.analysis.capsa import RowScores, against, against_random, best_setting
+from diwan.analysis.capsa import RowScores, against, against_random, best_split
 from diwan.analysis.capsa_values import value_of, value_tables
 from diwan.core.evaluation import evaluate
 from diwan.core.games.capsa.arrangement import server_arrangement
@@ -109,14 +109,14 @@ def main():
     ratios = []
     for _ in range(ROUNDS):
         loop_rate, expected = timed(loops.best, hands)
-        rate, found = timed(lambda cards: best_setting(cards, strengths).points, hands)
+        rate, found = timed(lambda cards: best_split(cards, strengths).points, hands)
         if found != expected:
             sys.exit("the two searches differ")
         rates["loops"].append(loop_rate)
         rates["strengths"].append(rate)
         ratios.append(rate / loop_rate)
-        rates["random"].append(timed(lambda cards: best_setting(cards, random_opponent), hands)[0])
-        rates["known"].append(timed(lambda pair: best_setting(*pair), list(zip(hands, known, strict=True)))[0])
+        rates["random"].append(timed(lambda cards: best_split(cards, random_opponent), hands)[0])
+        rates["known"].append(timed(lambda pair: best_split(*pair), list(zip(hands, known, strict=True)))[0])
 
     report("plain loops, one-call evaluator", rates["loops"])
     report("NumPy, sum of row strengths", rates["strengths"])

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from diwan.analysis.capsa import AgainstField, RowScores, against, against_random, best_setting, row_tables
+from diwan.analysis.capsa import AgainstField, RowScores, against, against_random, best_split, row_tables
 from diwan.analysis.capsa_values import CODES, row_values, splits, value_of, value_tables
 from diwan.core.games.capsa.arrangement import server_arrangement
 from diwan.core.games.capsa.rows import is_fouled, row_value
@@ -112,7 +112,7 @@ def test_against_known_sets_nothing_beats_the_answer(changes):
     chance = random.Random(str(changes))
     deck = chance.sample(range(52), 52)
     opponents = [server_arrangement(deck[start : start + 13], settings.wheel) for start in (13, 26)]
-    found = best_setting(deck[:13], against(opponents, settings))
+    found = best_split(deck[:13], against(opponents, settings))
 
     assert sorted((*found.front, *found.middle, *found.back)) == sorted(deck[:13])
     assert not is_fouled(*[row_value(row, settings.wheel) for row in rows_of(found)])
@@ -134,7 +134,7 @@ def test_leaving_out_weak_backs_loses_nothing(changes):
     """The same points as a search over everything, on 150 hands."""
     objective = against_random(CapsaSettings(**changes))
     for cards in hands_of(7, 150):
-        assert best_setting(cards, objective).points == best_setting(cards, Unbounded(objective)).points
+        assert best_split(cards, objective).points == best_split(cards, Unbounded(objective)).points
 
 
 def test_a_royalty_table_that_pays_weaker_rows_more_is_searched_rightly():
@@ -143,7 +143,7 @@ def test_a_royalty_table_that_pays_weaker_rows_more_is_searched_rightly():
     tables = np.random.default_rng(3).random((3, values))
     objective = RowScores(tables, "low")
     for cards in hands_of(8, 20):
-        assert best_setting(cards, objective).points == best_setting(cards, Unbounded(objective)).points
+        assert best_split(cards, objective).points == best_split(cards, Unbounded(objective)).points
 
 
 def test_the_answer_is_legal_and_at_least_as_good_as_the_server_s_own():
@@ -152,7 +152,7 @@ def test_the_answer_is_legal_and_at_least_as_good_as_the_server_s_own():
     objective, tables = against_random(settings), value_tables("low")
     gains = []
     for cards in hands_of(9, 120):
-        found = best_setting(cards, objective)
+        found = best_split(cards, objective)
         assert not is_fouled(*[row_value(row, "low") for row in rows_of(found)])
         server = [np.array([value_of(row, tables)]) for row in server_arrangement(cards, "low")]
         gains.append(found.points - float(objective.points(*server)[0]))
@@ -163,7 +163,7 @@ def test_the_answer_is_legal_and_at_least_as_good_as_the_server_s_own():
 def test_good_players_of_random_hands_break_even_among_themselves():
     """CS-60: the opponent that was learnt sets as well as we do, so the mean over many hands is near zero."""
     objective = against_random(CapsaSettings())
-    points = [best_setting(cards, objective).points for cards in hands_of(10, 600)]
+    points = [best_split(cards, objective).points for cards in hands_of(10, 600)]
     assert abs(sum(points) / len(points)) < 0.45
 
 

@@ -22,7 +22,7 @@ from diwan.core.games.capsa.events import (
     ThirteenDealt,
 )
 from diwan.core.games.capsa.evolve import evolve
-from diwan.core.games.capsa.settings import SurrenderTerms
+from diwan.core.games.capsa.settings import CapsaSettings, SurrenderTerms
 from diwan.core.games.capsa.state import EndedCapsa
 from diwan.core.hand.commands import MoveDeadline, VoidHand
 from diwan.core.hand.events import HandEnded, HandSeat, HandVoided
@@ -307,6 +307,10 @@ def start(**changes):
         ({"seats": (HandSeat(1, "p", 5000), HandSeat(0, "q", 5000))}, "SETTING_INVALID"),
         ({"seats": (HandSeat(0, "p", 0), HandSeat(1, "q", 5000))}, "SETTING_INVALID"),
         ({"button": 12}, "SETTING_INVALID"),
+        (
+            {"seats": tuple(HandSeat(seat, "p", 5000) for seat in range(3)), "settings": CapsaSettings(players=2)},
+            "SETTING_INVALID",
+        ),
     ],
 )
 def test_a_hand_that_cannot_be_played_is_not_dealt(changes, reason):

@@ -12,7 +12,7 @@ from diwan.core.games.capsa.events import CapsaStarted, ThirteenDealt
 from diwan.core.games.capsa.evolve import open_hand
 from diwan.core.games.capsa.reserve import reserve_of
 from diwan.core.games.capsa.rules import require_known
-from diwan.core.games.capsa.settings import CAPSA_SEATS_MAX, checked
+from diwan.core.games.capsa.settings import checked
 from diwan.core.games.capsa.state import CapsaDeal
 from diwan.core.hand.events import Position
 from diwan.core.limits import PLAYERS_MIN, SEATS_MAX, STACK_MAX
@@ -60,8 +60,9 @@ def _require_playable(command: StartCapsa) -> None:
     if len(numbers) < PLAYERS_MIN:
         raise Rejected(Reason.TOO_FEW_PLAYERS, players=len(numbers))
     are_seats = numbers == sorted(set(numbers)) and 0 <= numbers[0] <= numbers[-1] < SEATS_MAX
-    if not are_seats or len(numbers) > CAPSA_SEATS_MAX:
-        raise Rejected(Reason.SETTING_INVALID, setting="seats", why="2 to 4 different seats, in order")
+    if not are_seats or len(numbers) > command.settings.players:
+        why = f"2 to {command.settings.players} different seats, in order"
+        raise Rejected(Reason.SETTING_INVALID, setting="seats", why=why)
     if not 0 <= command.button < SEATS_MAX:
         raise Rejected(Reason.SETTING_INVALID, setting="button", why="no seat")
     for seat in command.seats:
