@@ -409,6 +409,7 @@ def test_the_stories_reach_what_they_are_about():
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)
 def test_many_hands():
     """A longer run of the same stories."""
     for seed in range(20_000):

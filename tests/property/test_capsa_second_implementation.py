@@ -24,6 +24,7 @@ def test_random_hands_end_as_a_second_implementation_says(block):
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)
 def test_many_random_hands_end_as_a_second_implementation_says():
     """The same on 20,000 hands."""
     for seed in range(10_000, 30_000):
