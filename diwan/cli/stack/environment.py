@@ -20,6 +20,9 @@ PEERS: Final = {
 }
 """Whose addresses a service is told."""
 
+INHERITED: Final = ("PATH", "LD_LIBRARY_PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")
+"""What a program needs to run; some Pythons find their own library by LD_LIBRARY_PATH alone."""
+
 DEVELOPMENT_TOKEN_SECONDS: Final = 30 * 24 * 3600
 
 
@@ -66,7 +69,7 @@ def settings_of(service: str, layout: Layout, places: Places) -> dict[str, str]:
 
 def environment_of(service: str, settings: dict[str, str]) -> dict[str, str]:
     """Return the environment of a service's process: its settings, and of ours only what a program needs to run."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR") if name in os.environ}
+    kept = {name: os.environ[name] for name in INHERITED if name in os.environ}
     kept["PYTHONUNBUFFERED"] = "1"
     kept["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path and Path(path).is_dir())
     return kept | {f"DIWAN_{service.upper()}_{name.upper()}": value for name, value in settings.items()}
