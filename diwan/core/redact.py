@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from diwan.core.cards import Card
 from diwan.core.fairness.deck import Reveal
 from diwan.core.games import GAMES
+from diwan.core.games.naiko.viewing import discarded_by, glanced_by, naiko_view
 from diwan.core.games.sarab import forced_bet_of
 from diwan.core.hand.betting import legal_actions
 from diwan.core.hand.events import Position
@@ -44,7 +45,14 @@ def view(state: TableState, cards: Cards, lens: Lens, *, names: Mapping[str, str
         for seat, holding in holdings_of(state)
         if lens.sees_seat(seat)
     }
-    return SeatedView(public_view(state, cards, names=names, next_hand_id=next_hand_id), hidden)
+    live = _live(state)
+    glanced, discarded = ({}, {}) if live is None else (glanced_by(live), discarded_by(live))
+    return SeatedView(
+        public_view(state, cards, names=names, next_hand_id=next_hand_id),
+        hidden,
+        {seat: cards[position] for seat, position in glanced.items() if lens.sees_seat(seat)},
+        {seat: cards[position] for seat, position in discarded.items() if lens.sees_seat(seat)},
+    )
 
 
 def public_view(state: TableState, cards: Cards, *, names: Mapping[str, str], next_hand_id: str) -> TableView:
@@ -78,7 +86,14 @@ def private_view(state: TableState, player: str, reveal: Callable[[Position], Re
         return None
     for seat, holding in zip(live.deal.started.seats, live.holdings, strict=True):
         if seat.player == player:
-            return PrivateView(seat.seat, state.hand_id, tuple([reveal(position) for position in holding]))
+            glanced, discarded = glanced_by(live).get(seat.seat), discarded_by(live).get(seat.seat)
+            return PrivateView(
+                seat.seat,
+                state.hand_id,
+                tuple([reveal(position) for position in holding]),
+                None if glanced is None else reveal(glanced),
+                None if discarded is None else reveal(discarded),
+            )
     return None
 
 
@@ -166,6 +181,7 @@ def _hand_view(state: TableState, live: LiveHand, cards: Cards) -> HandView:
         game=started.settings.game,
         rules_version=started.rules_version,
         sarab=_sarab_view(live),
+        naiko=naiko_view(live, is_running=state.is_running),
     )
 
 
@@ -188,7 +204,7 @@ def _sarab_view(live: LiveHand) -> SarabView | None:
 
 def _decision(live: LiveHand) -> Decision | None:
     legal = legal_actions(GAMES[live.deal.started.settings.game], live)
-    if legal is None:
+    if legal is None or live.window is not None:  # While an Anchor's target is asked nobody else decides (NK-40).
         return None
     low, high = legal.lift or (0, 0)
     return Decision(

@@ -15,6 +15,7 @@ from diwan.core.fairness.deck import Reveal
 type Seat = int
 type Chips = int
 type Street = Literal["preflop", "flop", "turn", "river", "over"]
+type Power = Literal["hidden_glance", "sleeve_trick", "short_anchor", "seal_shield"]
 type SeatStatus = Literal["reserved", "playing", "waiting", "sitting_out", "leaving"]
 
 
@@ -85,6 +86,44 @@ class SarabView(Struct, frozen=True):
     carried_on: Chips  # that this void hand leaves to the next one
 
 
+class SeatPowers(Struct, frozen=True):
+    """A seat's destellos, the powers that it has used in this hand, and whether an Anchor holds it in this round."""
+
+    seat: Seat
+    destellos: int
+    used: tuple[Power, ...]
+    is_anchored: bool
+
+
+class WindowView(Struct, frozen=True):
+    """The time in which a seat may answer an Anchor; ``turn`` is what its answer names."""
+
+    seat: Seat
+    declared_by: Seat
+    turn: int
+    deadline_ms: int
+
+
+class PowerView(Struct, frozen=True):
+    """A power on show as it stands for the seat that is asked: usable, or why not, by the reasons for refusal."""
+
+    power: Power
+    seat: Seat
+    cost: int
+    why_not: str  # empty where the seat may use it
+    targets: tuple[Seat, ...]  # of the Anchor
+
+
+class NaikoView(Struct, frozen=True):
+    """What a hand of Naiko has beyond others; all of it is public (NK-41)."""
+
+    carousel: tuple[Power, ...]
+    activations_left: int  # of the table, in this betting round
+    seats: tuple[SeatPowers, ...]
+    window: WindowView | None
+    powers: tuple[PowerView, ...]
+
+
 class HandView(Struct, frozen=True):
     """The running hand, or the last one until the next begins."""
 
@@ -100,6 +139,7 @@ class HandView(Struct, frozen=True):
     game: str
     rules_version: int
     sarab: SarabView | None = None
+    naiko: NaikoView | None = None
 
 
 class SeedExchangeView(Struct, frozen=True):
@@ -140,11 +180,16 @@ class TableView(Struct, frozen=True):
 
 
 class PrivateView(Struct, frozen=True):
-    """What only the holder of a seat may know: its own cards, with proofs."""
+    """What only the holder of a seat may know: its own cards, with proofs.
+
+    In Naiko also the card of the deck that it looked at, and the one that it threw away.
+    """
 
     seat: Seat
     hand_id: str
     reveals: tuple[Reveal, ...]
+    glanced: Reveal | None = None
+    discarded: Reveal | None = None
 
     def __repr__(self) -> str:
         return f"PrivateView(seat={self.seat}, hand_id={self.hand_id}, cards withheld)"
@@ -155,6 +200,8 @@ class SeatedView(Struct, frozen=True):
 
     table: TableView
     own_cards: dict[Seat, tuple[Card, ...]]
+    glanced: dict[Seat, Card] = {}
+    discarded: dict[Seat, Card] = {}
 
     def __repr__(self) -> str:
         return f"SeatedView({self.table.table_id}, version={self.table.version}, cards withheld)"
