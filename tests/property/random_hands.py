@@ -113,7 +113,7 @@ def is_all_in_legal(state, legal):
 class Played:
     """A hand that was played: its batches, with the state before each, and the deck."""
 
-    def __init__(self, seed, start=random_start, **choices):
+    def __init__(self, seed, start=random_start, choose=random_command, **choices):
         chance = random.Random(seed)
         self.cards = shuffled(chance)
         self.start = start(chance, **choices)
@@ -130,7 +130,7 @@ class Played:
             version += len(events)
             if isinstance(state, EndedHand):
                 break
-            command = random_command(chance, state, version)
+            command = choose(chance, state, version)
 
     @property
     def events(self):
