@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from diwan.cli import doctor, play, prepare, replay, scenarios, tables, token, up
+from diwan.cli import doctor, phh, play, prepare, replay, scenarios, tables, token, up
 from diwan.cli.demo.command import demo
 
 app = typer.Typer(
@@ -15,6 +15,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(scenarios.app, name="scenarios")
+app.add_typer(phh.app, name="phh")
 app.command("demo")(demo)
 app.command("up")(up.up)
 app.command("prepare")(prepare.prepare)
