@@ -102,9 +102,16 @@ class Tables:
         )
         return (await self._connection.unary(self._stub.SetSittingOut, request)).result
 
-    async def stand_up(self, table_id: str, *, player: str = "", request_id: str | None = None) -> pb.CommandResult:
-        """Leave, after the running hand where the player is in it."""
-        request = pb.StandUpRequest(request_id=request_id or new_request_id(), table_id=table_id, on_behalf_of=player)
+    async def stand_up(
+        self, table_id: str, *, is_yielding: bool = False, player: str = "", request_id: str | None = None
+    ) -> pb.CommandResult:
+        """Leave, after the running hand where the player is in it; ``is_yielding``: a bot makes room for a person."""
+        request = pb.StandUpRequest(
+            request_id=request_id or new_request_id(),
+            table_id=table_id,
+            on_behalf_of=player,
+            is_yielding=is_yielding,
+        )
         return (await self._connection.unary(self._stub.StandUp, request)).result
 
     async def act(

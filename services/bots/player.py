@@ -74,14 +74,15 @@ class BotPlayer:
         self._decided = decided
         self._style = style_of(assignment.player)
         self._is_leaving = assignment.is_leaving
+        self._is_yielding = assignment.is_leaving  # to a person; else it has no chips or no trust
         self._last_hand_no: int | None = None  # that a leaving bot plays to its end
         self._answered_turn = 0
         self._reached = 0  # the version that an answered wish led to: views before it are of the past
         self._not_before: dict[_Wish, float] = {}
 
     def leave(self) -> None:
-        """Stand up after the hand."""
-        self._is_leaving = True
+        """Make room for a person: stand up after the hand (CL-6)."""
+        self._is_leaving = self._is_yielding = True
 
     async def run(self) -> End:
         """Sit down and play until the seat is gone. Raises `DiwanError` where asking again is useless."""
@@ -234,7 +235,8 @@ class BotPlayer:
 
     async def _stand_up(self) -> None:
         try:
-            self._reached = (await self._tables.stand_up(self.assignment.table_id)).last_version
+            result = await self._tables.stand_up(self.assignment.table_id, is_yielding=self._is_yielding)
+            self._reached = result.last_version
         except DiwanError as refusal:
             if refusal.reason not in _GONE:
                 raise

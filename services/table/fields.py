@@ -77,10 +77,10 @@ def config(message: table_pb2.TableConfig) -> TableConfig:
         seats=message.seats or plain.seats,
         buy_in_min=message.buy_in_min,
         buy_in_max=message.buy_in_max,
-        pause_ms=message.pause_ms or plain.pause_ms,
-        reserve_seconds=message.reserve_seconds or plain.reserve_seconds,
-        sit_out_after=message.sit_out_after or plain.sit_out_after,
-        return_minutes=message.return_minutes or plain.return_minutes,
+        pause_ms=message.pause_ms if message.HasField("pause_ms") else plain.pause_ms,
+        reserve_seconds=message.reserve_seconds if message.HasField("reserve_seconds") else plain.reserve_seconds,
+        sit_out_after=message.sit_out_after if message.HasField("sit_out_after") else plain.sit_out_after,
+        return_minutes=message.return_minutes if message.HasField("return_minutes") else plain.return_minutes,
         bots_fill=message.bots_fill,
         chips=CHIPS_NAME[chips] if chips else plain.chips,
         start=START_NAME[start] if start else plain.start,
@@ -89,6 +89,7 @@ def config(message: table_pb2.TableConfig) -> TableConfig:
 
 def _hand(message: table_pb2.TableConfig) -> HandSettings:
     plain, given = HandSettings(), message.hand
+    adds_up = given.short_allins_add_up if given.HasField("short_allins_add_up") else plain.short_allins_add_up
     game, limit, show = given.game or plain.game, given.limit or plain.limit, given.show_all_in or plain.show_all_in
     for setting, value, known in (
         ("game", game, ("holdem",)),
@@ -102,7 +103,7 @@ def _hand(message: table_pb2.TableConfig) -> HandSettings:
         limit=limit,  # type: ignore[arg-type]
         small_blind=given.small_blind or plain.small_blind,
         big_blind=given.big_blind or plain.big_blind,
-        short_allins_add_up=True,
+        short_allins_add_up=adds_up,
         show_all_in=show,  # type: ignore[arg-type]
         decision_seconds=given.decision_seconds or plain.decision_seconds,
     )

@@ -9,7 +9,7 @@ from diwan.chassis.errors import rejected_of
 from diwan.chassis.store import EventStore
 from diwan.core.decider import Rejected
 from diwan.core.table.commands import CloseTable, RequestSeat, RequestTopUp, SitIn, SitOut, StandUp
-from diwan.core.table.events import BuyInRequested, TableEvent
+from diwan.core.table.events import BuyInRequested, SeatCause, TableEvent
 from diwan.core.table.state import TableState
 from services.table import fields
 from services.table.acting import acting, action_hash
@@ -112,9 +112,16 @@ class Seats:
         return await self._ask(actor, request, call, build)
 
     async def stand_up(self, request: pb.StandUpRequest, call: Call) -> Answer:
-        """Leave."""
+        """Leave, or be removed by an operator; a bot says whether it makes room (CL-6)."""
         player, actor = await self._asked(request, call)
-        return await self._ask(actor, request, call, lambda _: StandUp(player, "player", actor.clock.now_ms()))
+        cause: SeatCause = "player"
+        if call.caller.role is Role.OPERATOR:
+            cause = "operator"
+        if request.is_yielding:
+            if call.caller.role is not Role.BOT:
+                raise Rejected("FIELD_INVALID", field="is_yielding", why="only a bot makes room")
+            cause = "yielded"
+        return await self._ask(actor, request, call, lambda _: StandUp(player, cause, actor.clock.now_ms()))
 
     async def act(self, request: pb.ActRequest, call: Call) -> Answer:
         """Decide; the same request id by stream is the same request."""

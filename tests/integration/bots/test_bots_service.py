@@ -21,6 +21,7 @@ from diwan.chassis.access import Role, rule_of
 from diwan.cli.stack.stack import Stack
 from diwan.client import DiwanClient, connect
 from diwan.core.hand.events import Acted, HandStarted
+from diwan.core.table.events import SeatReleased
 from diwan.wire.events import decode
 
 SERVICES = ("wallet", "table", "bots")
@@ -83,6 +84,18 @@ async def events_of(client: DiwanClient, table_id: str, hands: int) -> list[Any]
             stored = (await client.tables.get_hand(summary.hand_id)).events
             found += [decode(event.type_id, event.schema_version, event.body).event for event in stored]
     return found
+
+
+async def causes_of_leaving(client: DiwanClient, table_id: str) -> list[str]:
+    """Return why seats were left so far, in order; the table is young enough for its events to be told."""
+    causes: list[str] = []
+    async with client.tables.watch(table_id, after_version=1) as messages:
+        async for message in messages:
+            decoded = [decode(e.type_id, e.schema_version, e.body).event for e in message.update.events]
+            causes += [event.cause for event in decoded if isinstance(event, SeatReleased)]
+            if message.update.HasField("view"):
+                return causes
+    raise AssertionError("the stream ended")
 
 
 async def test_bots_fill_a_table_and_play_it(operator):
@@ -151,6 +164,7 @@ async def test_a_bot_makes_room_for_people(stack, operator):
         made_room = await until(lambda: ann.tables.get(table.table_id), lambda seen: len(bots_in(seen)) == 1)
 
         assert {seat.player for seat in made_room.seats if not seat.is_bot} == {"ann"}
+        assert await causes_of_leaving(operator, table.table_id) == ["yielded"]
         await asyncio.sleep(1.0)
         assert len(bots_in(await ann.tables.get(table.table_id))) == 1, "a free seat is enough"
     await close(operator, table.table_id)

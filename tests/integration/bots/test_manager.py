@@ -83,7 +83,7 @@ class Tables:
             house.answered[request_id] = house.seat(table_id, self._player)
         return pb.SitDownResponse(seat=house.answered[request_id])
 
-    async def stand_up(self, table_id: str) -> pb.CommandResult:
+    async def stand_up(self, table_id: str, *, is_yielding: bool) -> pb.CommandResult:
         self._house.release(table_id, self._player)
         return pb.CommandResult()
 

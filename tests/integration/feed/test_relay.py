@@ -127,6 +127,23 @@ async def test_d3_two_rivals_whose_answers_get_lost_still_make_one_copy(
     assert (await scrub(bus, fed.feed, "table")).is_equal
 
 
+@pytest.mark.parametrize("is_atomic", [True, False])
+async def test_d3_the_server_itself_refuses_a_relay_that_would_leave_a_hole(fed: Fed, bus: Bus, is_atomic: bool):
+    """No deduplication could: what it sends was never there. Nothing of it becomes part of the copy."""
+    await sequenced(fed, 60)
+    relay = Relay(bus, fed.feed, "table")
+    await relay._publish_window(0, await fed.feed.read(0, 20))
+    relay._last, relay._is_atomic = 40, is_atomic
+
+    with pytest.raises(BusError) as refused:
+        await relay.step()
+
+    assert refused.value.code == 10071, "wrong last sequence"
+    assert (await bus.stream_state("table")).last_seq == 20
+    await relay_all(relay)
+    assert (await scrub(bus, fed.feed, "table")).is_equal
+
+
 async def test_d4_a_bus_ahead_of_the_store_is_a_fork_and_nothing_is_published(fed: Fed, bus: Bus, superuser_of):
     await sequenced(fed, 20)
     await relay_all(Relay(bus, fed.feed, "table"))
@@ -134,7 +151,7 @@ async def test_d4_a_bus_ahead_of_the_store_is_a_fork_and_nothing_is_published(fe
     await superuser.execute("alter table feed disable trigger all")
     await superuser.execute("delete from feed where global_seq > 15")
 
-    with pytest.raises(Fork):
+    with pytest.raises(Fork, match="the bus ends at 20, the feed at 15"):
         await Relay(bus, fed.feed, "table").step()
 
     assert (await bus.stream_state("table")).last_seq == 20
@@ -149,7 +166,9 @@ async def test_d4_a_bus_with_another_event_at_its_end_is_a_fork_the_task_alarms_
     superuser = await superuser_of(fed)
     await superuser.execute("alter table feed disable trigger all")
     await superuser.execute("delete from feed where global_seq > 15")
+    fed.heads.clear()  # other streams: those of before lack the events that were deleted
     await sequenced(fed, 30)
+    assert await fed.feed.head() == 45, "the store is ahead again: only the content tells them apart"
     alarms: list[tuple[str, str]] = []
     task = FeedTask(
         fed.database.url("table_seq"), FEED_ID, "table", bus, alarm=lambda kind, message: alarms.append((kind, message))

@@ -219,6 +219,18 @@ async def test_h1_rows_never_change_by_the_runtime_role_nor_by_the_owner(
     assert "never rewritten" in str(refused.value)
 
 
+@pytest.mark.parametrize("role", ["table_rw", "table_seq", "table_ro", "hand_secret_rw"])
+async def test_h1_no_role_that_serves_has_the_right_to_rewrite_even_without_the_trigger(prepared: Prepared, role: str):
+    connection = await asyncpg.connect(prepared.url(role))
+    held = await connection.fetch(
+        "select t, p from unnest(array['event', 'command', 'feed']) t,"
+        " unnest(array['update', 'delete', 'truncate', 'trigger']) p where has_table_privilege(t, p)"
+    )
+    await connection.close()
+
+    assert [tuple(row) for row in held] == []
+
+
 async def test_an_append_in_the_callers_transaction_stands_and_falls_with_it(store: EventStore):
     kept, dropped = new_append(uuid4()), new_append(uuid4())
 

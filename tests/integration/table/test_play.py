@@ -4,7 +4,9 @@ from uuid import uuid4
 
 import pytest
 
+from diwan.api.event.v1 import event_pb2, table_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
+from diwan.chassis.access import Role
 from tests.integration.table.house import Seat, has_decision, player_of
 
 
@@ -65,6 +67,39 @@ async def test_standing_up_in_mid_hand_folds_and_brings_the_chips_home_after_it(
     await house.call("StandUp", pb.StandUpRequest(request_id=str(uuid4()), table_id=table_id), leaver)
     view = await house.until(table_id, lambda view: len(view.seats) == 1)
     assert view.seats[0].stack == 101
+
+
+async def test_the_log_says_whether_a_player_left_was_removed_or_a_bot_made_room(house):
+    """CL-6, A11: an operator removes whom it names, a bot yields; nobody else can claim either."""
+    table_id = await house.create()
+    await house.sit(table_id, "ann")
+    await house.sit(table_id, "ben")
+    await house.sit(table_id, "bot:one", role=Role.BOT)
+
+    def leave(**fields):
+        return pb.StandUpRequest(request_id=str(uuid4()), table_id=table_id, **fields)
+
+    assert await house.refused("StandUp", leave(is_yielding=True), "ann") == (
+        "FIELD_INVALID",
+        {"field": "is_yielding", "why": "only a bot makes room"},
+    )
+    assert (await house.refused("StandUp", leave(), "ops", Role.OPERATOR))[0] == "ON_BEHALF_OF_REQUIRED"
+    await house.call("StandUp", leave(), "ann")
+    await house.call("StandUp", leave(on_behalf_of="ben"), "ops", Role.OPERATOR)
+    await house.call("StandUp", leave(is_yielding=True), "bot:one", Role.BOT)
+    await house.until(table_id, lambda view: not view.seats)
+
+    call = house.stub.Watch(
+        pb.WatchRequest(table_id=table_id, after_version=1), metadata=house.metadata("w", Role.SERVICE)
+    )
+    events = (await call.read()).update.events
+    call.cancel()
+    released = [event_pb2.Event.FromString(event.body).seat_released for event in events if event.type_id == 49]
+    assert [(each.player, table_pb2.SeatCause.Name(each.cause)) for each in released] == [
+        ("ann", "SEAT_CAUSE_PLAYER"),
+        ("ben", "SEAT_CAUSE_OPERATOR"),
+        ("bot:one", "SEAT_CAUSE_YIELDED"),
+    ]
 
 
 async def test_a_table_closes_after_the_running_hand_and_its_streams_end(house):

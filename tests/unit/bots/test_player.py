@@ -138,8 +138,8 @@ class Scripted:
         self._answer("set_sitting_out", is_sitting_out)
         return pb.CommandResult(last_version=self.reached)
 
-    async def stand_up(self, table_id: str) -> pb.CommandResult:
-        self._answer("stand_up", None)
+    async def stand_up(self, table_id: str, *, is_yielding: bool) -> pb.CommandResult:
+        self._answer("stand_up", is_yielding)
         return pb.CommandResult(last_version=self.reached)
 
     def _answer(self, name: str, content: object) -> None:
@@ -283,13 +283,12 @@ async def test_a_wish_that_was_not_granted_is_not_repeated_at_every_view():
 
 async def test_a_bot_without_chips_makes_room():
     busted = table_view(status=view_pb2.SEAT_STATUS_SITTING_OUT, stack=0)
-    table = Scripted(busted, table_view(is_seated=False))
+    table = Scripted(busted, busted, table_view(is_seated=False))
     table.answers["top_up"] = [refusal("BUY_IN_REFUSED")]
-    bot = bot_at(table)
 
-    await bot.run()
+    await bot_at(table).run()
 
-    assert bot._is_leaving
+    assert table.named("stand_up") == [False], "it goes for want of chips, nobody asked for its seat"
 
 
 async def test_a_leaving_bot_plays_its_hand_and_stands_up_after_it():
@@ -299,7 +298,7 @@ async def test_a_leaving_bot_plays_its_hand_and_stands_up_after_it():
     await bot_at(table, is_leaving=True).run()
 
     assert [turn for turn, *_ in table.acts] == [5]
-    assert len(table.named("stand_up")) == 1
+    assert table.named("stand_up") == [True], "the log tells that it made room"
 
 
 async def test_a_leaving_bot_that_was_dealt_in_once_more_goes_at_once():
@@ -309,7 +308,7 @@ async def test_a_leaving_bot_that_was_dealt_in_once_more_goes_at_once():
     await bot_at(table, is_leaving=True).run()
 
     assert [turn for turn, *_ in table.acts] == [5]
-    assert len(table.named("stand_up")) == 1
+    assert table.named("stand_up") == [True], "the log tells that it made room"
 
 
 async def test_an_outage_while_sitting_down_is_waited_out_under_the_same_id():
@@ -349,7 +348,7 @@ async def test_a_bot_does_not_play_for_a_house_that_broke_its_commitment():
     table = Scripted(table_view(turn=5), ProofFailed("h1", "the deck's root changed within the hand"))
 
     assert await bot_at(table).run() is End.DISTRUSTS
-    assert len(table.named("stand_up")) == 1
+    assert table.named("stand_up") == [False]
 
 
 async def test_a_closing_table_is_left_to_send_everybody_home():
