@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from diwan.api.audit.v1 import audit_service_pb2 as pb
 from diwan.chassis.bus import FEEDS
 from diwan.chassis.calls import Call
@@ -9,6 +11,7 @@ from diwan.chassis.database import Database
 from diwan.core.decider import Rejected
 from services.audit.projections import NumberedFinding, findings_in, status_in, verdict_in
 
+_is_hand_id = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 _SERVICES = {feed_id: service for service, feed_id in FEEDS.items()}
 
 
@@ -39,6 +42,8 @@ class AuditServicer:
         return pb.ListFindingsResponse(findings=map(_message, page.findings), next_page_token=page.next_token)
 
     async def GetHandVerdict(self, request: pb.GetHandVerdictRequest, call: Call) -> pb.GetHandVerdictResponse:
+        if not _is_hand_id(request.hand_id):
+            raise Rejected("ID_INVALID", field="hand_id")
         found = await self._database.run(lambda c: verdict_in(c, request.hand_id))
         if found is None:
             raise Rejected("HAND_NOT_FOUND", hand_id=request.hand_id)
