@@ -16,21 +16,44 @@ STATUS_NUMBER, STATUS_NAME = named(view.SeatStatus, pb.SeatStatus)
 STREET_NUMBER: Final[dict[str, int]] = {**DEALT_STREET_NUMBER, "preflop": 1, "over": 5}
 STREET_NAME: Final = {number: name for name, number in STREET_NUMBER.items()}
 
-_CONFIG_TAG: Final = bytes([pb.TableView.DESCRIPTOR.fields_by_name["config"].number << 3 | 2])
+
+def _tag(field: str) -> bytes:
+    return bytes([pb.TableView.DESCRIPTOR.fields_by_name[field].number << 3 | 2])
 
 
-def config_bytes(config: TableConfig) -> bytes:
-    """Return a table's settings serialised: they stand unchanged in every one of its views."""
-    message = table_pb2.TableConfig()
-    write_config(message, config)
-    return message.SerializeToString()
+_CONFIG: Final = _tag("config")
+_SEATS: Final = _tag("seats")
 
 
-def table_view_bytes(shown: view.TableView, config: bytes) -> bytes:
-    """Return a serialised TableView; ``config`` is what `config_bytes` gave."""
-    message = pb.TableView()
-    write_table_view(message, shown)
-    return message.SerializeToString() + _CONFIG_TAG + varint(len(config)) + config
+class ViewWriter:
+    """Serialises the views of one table: settings once, a seat again only when it has changed.
+
+    A decision changes one seat or two of nine, and every view goes to all who watch.
+    """
+
+    def __init__(self, config: TableConfig) -> None:
+        message = table_pb2.TableConfig()
+        write_config(message, config)
+        raw = message.SerializeToString()
+        self._config = _CONFIG + varint(len(raw)) + raw
+        self._seats: dict[int, tuple[view.SeatView, bytes]] = {}
+
+    def write(self, shown: view.TableView) -> bytes:
+        """Return a serialised TableView."""
+        message = pb.TableView()
+        _write_around_seats(message, shown)
+        return b"".join([message.SerializeToString(), self._config, *map(self._seat, shown.seats)])
+
+    def _seat(self, seat: view.SeatView) -> bytes:
+        known = self._seats.get(seat.seat)
+        if known is not None and known[0] == seat:
+            return known[1]
+        message = pb.SeatView()
+        _write_seat(message, seat)
+        raw = message.SerializeToString()
+        framed = _SEATS + varint(len(raw)) + raw
+        self._seats[seat.seat] = (seat, framed)
+        return framed
 
 
 def table_view_message(shown: view.TableView, config: TableConfig) -> pb.TableView:
@@ -53,11 +76,15 @@ def varint(number: int) -> bytes:
 
 def write_table_view(message: pb.TableView, shown: view.TableView) -> None:
     """Fill a message with everything but the settings."""
+    _write_around_seats(message, shown)
+    for seat in shown.seats:
+        _write_seat(message.seats.add(), seat)
+
+
+def _write_around_seats(message: pb.TableView, shown: view.TableView) -> None:
     message.table_id = shown.table_id
     message.version = shown.version
     message.epoch = shown.epoch
-    for seat in shown.seats:
-        _write_seat(message.seats.add(), seat)
     if shown.hand is not None:
         _write_hand(message.hand, shown.hand)
     if shown.seed_exchange is not None:

@@ -15,9 +15,8 @@ from diwan.core.decider import Rejected
 from diwan.core.fairness import CommittedDeck
 from diwan.core.hand.events import HandStarted
 from diwan.core.table.commands import TableCommand
-from diwan.core.table.decide import decide
+from diwan.core.table.decide import advance
 from diwan.core.table.events import TableEvent
-from diwan.core.table.evolve import evolve
 from diwan.core.table.state import TableState
 from services.table.asking import MAILBOX_MAX, RECENT_ANSWERS, Answer, Ask, Build, Reply, no_reply
 from services.table.cards import HandCards
@@ -253,9 +252,10 @@ class Actor:
             return
         try:
             command = ask.build(self.state)
-            events = decide(self.state, command, self.cards.by_position)
+            events, state = advance(self.state, command, self.cards.by_position)
             answer = await self._commit(
                 events,
+                state,
                 command_id=ask.command_id,
                 caller=ask.caller,
                 request_hash=ask.request_hash,
@@ -307,9 +307,10 @@ class Actor:
     async def by_itself(self, command: TableCommand, *, deck: CommittedDeck | None = None) -> None:
         """Do what nobody asked for: a clock, a deal. ``deck`` is that of a hand which the command begins."""
         cards = self.cards.by_position if deck is None else dict(enumerate(deck.cards))
-        events = decide(self.state, command, cards)
+        events, state = advance(self.state, command, cards)
         await self._commit(
             events,
+            state,
             command_id=internal_id_of(self.table_id, self.state.version),
             caller=_NOBODY,
             request_hash=b"",
@@ -320,6 +321,7 @@ class Actor:
     async def _commit(
         self,
         events: tuple[TableEvent, ...],
+        state: TableState,
         *,
         command_id: UUID,
         caller: str,
@@ -343,13 +345,10 @@ class Actor:
             self.stalled_ms += took_ms
         if deck is not None:
             self.cards.begin(deck)
-        self._happened(events, stored)
+        self._happened(events, state, stored)
         return Answer(stored[0].version, stored[-1].version, reply)
 
-    def _happened(self, events: tuple[TableEvent, ...], stored: list[StoredEvent]) -> None:
-        state = self.state
-        for event in events:
-            state = evolve(state, event)
+    def _happened(self, events: tuple[TableEvent, ...], state: TableState, stored: list[StoredEvent]) -> None:
         self.state = state
         self.hub.publish(state, stored, is_deal=isinstance(events[0], HandStarted))
         self._listener.happened(self, events, stored)

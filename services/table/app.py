@@ -1,6 +1,7 @@
 """The composition root: the parts of the table service, put together."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -81,6 +82,8 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         index, names, buy_ins = Projections(database), Names(database), BuyIns(wallet)
         tables = Tables(store, vault, index, buy_ins, names, settings.instance)
         await tables.begin()
+        # What stands by now lives as long as the process: no collection need look at it again.
+        gc.freeze()
         seats = Seats(tables, store, index, buy_ins, tables_per_player_max=settings.tables_per_player_max)
         servicer = TableServicer(tables, seats, Openings(tables, store, vault), store, index, clock.now_ms)
         yield Service(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from services.table.actor import Actor
 
 GRACE_MS: Final = 5_000
-"""The least that an open decision has left after an outage of ours (O7); published in docs/coding."""
+"""The least that an open decision has left after an outage of ours (O7)."""
 
 FAULTS_MAX: Final = 3
 """A hand whose clock fails so often running is voided, chips back: no table hangs for ever (H9)."""
@@ -51,9 +51,8 @@ class Conduct:
         if self._actor.state.seat_of(player) is not None:
             self._absent_since_ms[player] = self._actor.clock.now_ms()
 
-    def _seat_given_up_ms(self, state: TableState) -> int | None:
-        reserve_ms = state.config.reserve_seconds * 1000
-        return min((since + reserve_ms for since in self._absent_since_ms.values()), default=None)
+    def _seat_given_up_ms(self, state: TableState) -> int:
+        return min(self._absent_since_ms.values()) + state.config.reserve_seconds * 1000
 
     async def _give_up_seats(self, state: TableState, now: int) -> None:
         """Stand up whoever did not come back in time, with the chips, after the hand (G2)."""
@@ -97,8 +96,10 @@ class Conduct:
         state = self._actor.state
         if state.is_closed:
             return None
-        wanted = (self._wanted_ms(state), self._seat_given_up_ms(state))
-        due = min((each for each in wanted if each is not None), default=None)
+        due = self._wanted_ms(state)
+        if self._absent_since_ms:
+            given_up = self._seat_given_up_ms(state)
+            due = given_up if due is None else min(due, given_up)
         return None if due is None else max(due, self._not_before_ms)
 
     def _wanted_ms(self, state: TableState) -> int | None:
@@ -107,8 +108,9 @@ class Conduct:
             if self._is_stalled(live):
                 return 0
             seeds = self._seeds_due_ms(state)
-            clock = live.deadline_ms if live.actor != NOBODY else None
-            return min((due for due in (clock, seeds) if due is not None), default=None)
+            if live.actor == NOBODY:
+                return seeds
+            return live.deadline_ms if seeds is None else min(live.deadline_ms, seeds)
         return self._between_due_ms(state)
 
     async def act(self) -> None:
@@ -217,7 +219,9 @@ class Conduct:
     def _seeds_due_ms(self, state: TableState) -> int | None:
         """Return when commitments are to be closed, None where there are none or they are closed already."""
         exchange, book = state.exchange, self._actor.seeds
-        if exchange is None or exchange.commitments is not None or not book.commitments(state):
+        if exchange is None or exchange.commitments is not None or not book.has_commitments(state):
+            return None
+        if not book.commitments(state):
             return None
         if book.have_committed(state, self._asked_seats(state)):
             return 0

@@ -8,7 +8,7 @@ from diwan.chassis.store import StoredEvent
 from diwan.core.decider import Rejected
 from diwan.core.redact import private_view, public_view
 from diwan.core.table.state import TableState
-from diwan.wire.views import config_bytes, private_view_message, table_view_bytes
+from diwan.wire.views import ViewWriter, private_view_message
 from services.table.cards import HandCards
 from services.table.frames import heartbeat_frame, private_frame, stored_event_bytes, update_frame
 from services.table.watchers import Watcher
@@ -28,7 +28,7 @@ class Hub:
         self._next_hand_id = next_hand_id
         self._recent: deque[tuple[int, bytes]] = deque(maxlen=RECENT_EVENTS)
         self._watchers: set[Watcher] = set()
-        self._config = b""
+        self._writer: ViewWriter | None = None
         self._state: TableState | None = None
         self._view: bytes | None = None
 
@@ -36,7 +36,7 @@ class Hub:
         """Begin, or begin again after a claim: whoever watches goes on from a snapshot."""
         self._recent.clear()
         self._recent.extend((event.version, stored_event_bytes(event)) for event in recent[-RECENT_EVENTS:])
-        self._config = config_bytes(state.config)
+        self._writer = ViewWriter(state.config)
         self._state, self._view = state, None
         for watcher in self._watchers:
             for frame in self.snapshot(watcher):
@@ -58,11 +58,12 @@ class Hub:
     def view_bytes(self) -> bytes:
         """Return the public view, serialised once a state."""
         if self._view is None:
-            state = self._known
+            state, writer = self._known, self._writer
+            assert writer is not None, "a hub is reset before it is used"  # noqa: S101
             shown = public_view(
                 state, self._cards.by_position, names=self._names, next_hand_id=self._next_hand_id(state)
             )
-            self._view = table_view_bytes(shown, self._config)
+            self._view = writer.write(shown)
         return self._view
 
     def attach(self, watcher: Watcher, after_version: int) -> None:

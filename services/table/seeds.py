@@ -53,6 +53,10 @@ class SeedBook:
             raise Rejected("SEED_DOES_NOT_MATCH", hand_no=hand_no)
         self._seeds[seat.seat] = (seat.sitting, seed)
 
+    def has_commitments(self, state: TableState) -> bool:
+        """Say whether anybody has sent one, perhaps somebody who has left since; asked before every step."""
+        return bool(self._commitments) and state.exchange is not None and state.exchange.hand_no == self._hand_no
+
     def commitments(self, state: TableState) -> tuple[SeedCommitment, ...]:
         """Return what is to be logged now, by seat."""
         self._turn_to(state)

@@ -23,7 +23,7 @@ from diwan.core.fairness import Reveal
 from diwan.core.hashing import chain_hashes, first_prev_hash
 from diwan.core.table.events import OwnerChanged, TableCreated, TableEvent
 from diwan.wire.events import NONCE_BYTES, encode
-from services.table.ids import TABLE_KIND, claim_id_of
+from services.table.ids import TABLE_KIND, claim_id_of, uuid4_of
 
 RETRY_SECONDS: Final = 0.25
 _EVENT_ID_BYTES: Final = 16
@@ -45,7 +45,7 @@ def encoded(events: Sequence[TableEvent], reveal: Revealer | None) -> tuple[NewE
     for number, event in enumerate(events):
         start = number * size
         wired = encode(event, nonce=chance[start : start + NONCE_BYTES], reveal=reveal)
-        event_id = UUID(bytes=chance[start + NONCE_BYTES : start + size], version=4)
+        event_id = uuid4_of(chance[start + NONCE_BYTES : start + size])
         made.append(NewEvent(wired.type_id, wired.schema_v, wired.body, event_id))
     return tuple(made)
 

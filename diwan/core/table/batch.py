@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from diwan.core.cards import Card
 from diwan.core.hand.commands import ExpireClock
-from diwan.core.hand.decide import decide as decide_hand
-from diwan.core.hand.events import Position
-from diwan.core.hand.state import NOBODY, LiveHand
+from diwan.core.hand.decide import advance as advance_hand
+from diwan.core.hand.events import HandEvent, Position
+from diwan.core.hand.state import NOBODY, HandState, LiveHand
 from diwan.core.table.events import SatOut, SeatReleased, TableClosed, TableEvent
-from diwan.core.table.evolve import evolve
+from diwan.core.table.evolve import at_table, evolve
 from diwan.core.table.state import SeatState, TableState
 
 
@@ -33,6 +35,14 @@ class Batch:
             self.state = evolve(self.state, event)
             self._events.append(event)
 
+    def add_hand(self, events: tuple[HandEvent, ...], hand: HandState) -> None:
+        """Let a hand's batch happen, with the hand as it already stands after it."""
+        state = self.state
+        for event in events:
+            state = at_table(state, event)
+        self.state = replace(state, version=state.version + len(events), hand=hand)
+        self._events += events
+
     def settle(self, now_ms: int) -> None:
         """Add what follows: who left is played for, who slept sits out, free seats are released."""
         while self._play_for_leaver(now_ms):
@@ -51,7 +61,7 @@ class Batch:
         if seat is None or seat.leaving is None:
             return False
         expire = ExpireClock(seat.seat, running.turn, self.state.version, now_ms, decided_by="system")
-        self.add(*decide_hand(running, expire, self._cards))
+        self.add_hand(*advance_hand(running, expire, self._cards))
         return True
 
     def _sit_out_by_clock(self, now_ms: int) -> None:

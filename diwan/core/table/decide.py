@@ -19,7 +19,7 @@ from diwan.core.hand.commands import (
     UsePower,
     VoidHand,
 )
-from diwan.core.hand.decide import decide as decide_hand
+from diwan.core.hand.decide import advance as advance_hand
 from diwan.core.hand.events import Position
 from diwan.core.table import exchange, joining, seating
 from diwan.core.table.batch import Batch
@@ -52,11 +52,13 @@ from diwan.core.table.events import (
     TableCreated,
     TableEvent,
 )
+from diwan.core.table.evolve import evolve
 from diwan.core.table.planning import plan_next_hand
 from diwan.core.table.state import TableState
 
 type Cards = Mapping[Position, Card]
 type Batched = tuple[TableEvent, ...]
+type Step = tuple[Batched, TableState]
 
 
 def decide(state: TableState | None, command: TableCommand, cards: Cards) -> Batched:
@@ -64,10 +66,16 @@ def decide(state: TableState | None, command: TableCommand, cards: Cards) -> Bat
 
     ``cards`` are those of the running hand, or of the hand that ``StartNextHand`` begins.
     """
+    return advance(state, command, cards)[0]
+
+
+def advance(state: TableState | None, command: TableCommand, cards: Cards) -> Step:
+    """Return the events of `decide` together with the table after them, which is that of folding them."""
     if state is None:
         if isinstance(command, CreateTable):
             config = checked(command.config)
-            return (TableCreated(command.table_id, config, command.created_by, command.now_ms),)
+            created = TableCreated(command.table_id, config, command.created_by, command.now_ms)
+            return (created,), evolve(None, created)
         raise Rejected("TABLE_NOT_FOUND")
     match command:
         case Act() | AllIn() | ExpireClock() | UsePower() | AnswerAnchor() | MoveDeadline() | VoidHand():
@@ -78,14 +86,14 @@ def decide(state: TableState | None, command: TableCommand, cards: Cards) -> Bat
             raise Rejected("UNEXPECTED", why="a table plans its own hands")
         case CommitSeeds():
             exchange.check_seeds(state, command)
-            return (SeedsCommitted(command.hand_no, command.commitments, command.now_ms),)
+            return _one(state, SeedsCommitted(command.hand_no, command.commitments, command.now_ms))
         case CommitSecret():
             exchange.check_secret(state, command)
-            return (SecretCommitted(state.hand_no + 1, command.commitment, command.now_ms),)
+            return _one(state, SecretCommitted(state.hand_no + 1, command.commitment, command.now_ms))
         case RecordRefusals():
             return _refusals(state, command)
         case RecordOpening():
-            return _opening(command)
+            return _one(state, _opening(command))
         case ClaimTable():
             return _claim(state, command)
         case CreateTable():
@@ -99,7 +107,7 @@ def decide(state: TableState | None, command: TableCommand, cards: Cards) -> Bat
 type _SeatCommand = RequestSeat | FundSeat | RefuseBuyIn | RequestTopUp | SitOut | SitIn | StandUp
 
 
-def _seats(state: TableState, command: _SeatCommand, cards: Cards) -> Batched:
+def _seats(state: TableState, command: _SeatCommand, cards: Cards) -> Step:
     if state.is_closed:
         raise Rejected("TABLE_CLOSED", table_id=state.table_id)
     batch = Batch(state, cards)
@@ -119,22 +127,22 @@ def _seats(state: TableState, command: _SeatCommand, cards: Cards) -> Batched:
         case StandUp():
             batch.add(seating.stand_up(state, command))
     batch.settle(command.now_ms)
-    return batch.events
+    return batch.events, batch.state
 
 
 type _InHand = Act | AllIn | ExpireClock | UsePower | AnswerAnchor | MoveDeadline | VoidHand
 
 
-def _in_hand(state: TableState, command: _InHand, cards: Cards) -> Batched:
+def _in_hand(state: TableState, command: _InHand, cards: Cards) -> Step:
     if state.hand is None:
         raise Rejected("HAND_OVER")
     batch = Batch(state, cards)
-    batch.add(*decide_hand(state.hand, command, cards))
+    batch.add_hand(*advance_hand(state.hand, command, cards))
     batch.settle(command.now_ms)
-    return batch.events
+    return batch.events, batch.state
 
 
-def _start(state: TableState, command: StartNextHand, cards: Cards) -> Batched:
+def _start(state: TableState, command: StartNextHand, cards: Cards) -> Step:
     plan = plan_next_hand(state)
     if plan is None:
         raise Rejected("UNEXPECTED", why="a hand is running, the table closes or fewer than two can play")
@@ -157,19 +165,19 @@ def _start(state: TableState, command: StartNextHand, cards: Cards) -> Batched:
         now_ms=command.now_ms,
     )
     batch = Batch(state, cards)
-    batch.add(*decide_hand(None, start, cards))
+    batch.add_hand(*advance_hand(None, start, cards))
     batch.settle(command.now_ms)
-    return batch.events
+    return batch.events, batch.state
 
 
-def _refusals(state: TableState, command: RecordRefusals) -> Batched:
+def _refusals(state: TableState, command: RecordRefusals) -> Step:
     if command.hand_no > state.hand_no or not command.counts or any(each.count < 1 for each in command.counts):
         raise Rejected("UNEXPECTED", why="no refusal to record")
-    return (RefusalsRecorded(command.hand_no, command.counts, command.now_ms),)
+    return _one(state, RefusalsRecorded(command.hand_no, command.counts, command.now_ms))
 
 
-def _opening(command: RecordOpening) -> Batched:
-    opened = HandOpened(
+def _opening(command: RecordOpening) -> HandOpened:
+    return HandOpened(
         command.hand_id,
         command.opened_by,
         command.role,
@@ -178,19 +186,22 @@ def _opening(command: RecordOpening) -> Batched:
         command.case_id,
         command.now_ms,
     )
-    return (opened,)
 
 
-def _claim(state: TableState, command: ClaimTable) -> Batched:
+def _one(state: TableState, event: TableEvent) -> Step:
+    return (event,), evolve(state, event)
+
+
+def _claim(state: TableState, command: ClaimTable) -> Step:
     if command.epoch <= state.epoch:
         raise Rejected("UNEXPECTED", why=f"epoch {state.epoch} is not older")
-    return (OwnerChanged(command.epoch, command.owner, command.now_ms),)
+    return _one(state, OwnerChanged(command.epoch, command.owner, command.now_ms))
 
 
-def _close(state: TableState, command: CloseTable, cards: Cards) -> Batched:
+def _close(state: TableState, command: CloseTable, cards: Cards) -> Step:
     if state.is_closing or state.is_closed:
         raise Rejected("TABLE_CLOSED", table_id=state.table_id)
     batch = Batch(state, cards)
     batch.add(TableClosing(command.closed_by, command.now_ms))
     batch.settle(command.now_ms)
-    return batch.events
+    return batch.events, batch.state

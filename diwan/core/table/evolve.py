@@ -20,6 +20,7 @@ from diwan.core.hand.events import (
     DeadlineMoved,
     DestellosReturned,
     HandEnded,
+    HandEvent,
     HandStarted,
     HandVoided,
     HoleCardsDealt,
@@ -64,18 +65,13 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
     match event:
         case TurnBegan() | BettingRoundEnded() | BoardDealt() | BetReturned() | Posted() | HoleCardsDealt():
             return replace(state, version=version, hand=evolve_hand(state.hand, event))
-        case CardsShown() | PotAwarded() | DeadlineMoved() | HandVoided():
-            return replace(state, version=version, hand=evolve_hand(state.hand, event))
+        case Acted() | HandStarted() | HandEnded() | CardsShown() | PotAwarded() | DeadlineMoved() | HandVoided():
+            running = None if isinstance(event, HandStarted) else state.hand
+            return replace(at_table(state, event), version=version, hand=evolve_hand(running, event))
         case CardGlanced() | CardSwapped() | AnchorDeclared() | WindowOpened() | AnchorAnswered() | AnchorSettled():
             return replace(state, version=version, hand=evolve_hand(state.hand, event))
         case DestellosReturned():
             return replace(state, version=version, hand=evolve_hand(state.hand, event))
-        case Acted():
-            return _acted(state, event, version)
-        case HandStarted():
-            return _hand_started(state, event, version)
-        case HandEnded():
-            return _hand_ended(state, event, version)
         case SecretCommitted():
             exchange = SeedExchange(event.hand_no, event.commitment, event.committed_at_ms)
             return replace(state, version=version, exchange=exchange)
@@ -94,6 +90,19 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
             raise AssertionError("a table is created once")
         case _:
             return replace(_seats_changed(state, event), version=version)
+
+
+def at_table(state: TableState, event: HandEvent) -> TableState:
+    """Return what a hand's event changes at the table around it; its version and its hand are the caller's to set."""
+    match event:
+        case Acted():
+            return _acted(state, event)
+        case HandStarted():
+            return _hand_started(state, event)
+        case HandEnded():
+            return _hand_ended(state, event)
+        case _:
+            return state
 
 
 type _SeatEvent = (
@@ -131,8 +140,7 @@ def _departed(state: TableState, event: SeatReleased) -> TableState:
     return replace(state, departures=(*kept, Departure(event.player, event.amount, event.released_at_ms)))
 
 
-def _acted(state: TableState, event: Acted, version: int) -> TableState:
-    state = replace(state, version=version, hand=evolve_hand(state.hand, event))
+def _acted(state: TableState, event: Acted) -> TableState:
     seat = _seat(state, event.seat)
     if event.decided_by == "clock":
         return _with(state, replace(seat, clock_decisions=seat.clock_decisions + 1))
@@ -141,12 +149,10 @@ def _acted(state: TableState, event: Acted, version: int) -> TableState:
     return state
 
 
-def _hand_started(state: TableState, event: HandStarted, version: int) -> TableState:
+def _hand_started(state: TableState, event: HandStarted) -> TableState:
     dealt = tuple(each.seat for each in event.seats)
     return replace(
         state,
-        version=version,
-        hand=evolve_hand(None, event),
         is_running=True,
         hand_no=event.hand_no,
         hand_id=event.hand_id,
@@ -176,7 +182,7 @@ def _passed(seat: SeatState) -> SeatState:
     return replace(seat, hands_missed=seat.hands_missed + 1) if seat.is_funded else seat
 
 
-def _hand_ended(state: TableState, event: HandEnded, version: int) -> TableState:
+def _hand_ended(state: TableState, event: HandEnded) -> TableState:
     payoffs = dict(zip(state.dealt, event.payoffs, strict=True))
     seats = tuple(replace(seat, stack=seat.stack + payoffs.get(seat.seat, 0)) for seat in state.seats)
     spots = state.spots
@@ -186,8 +192,6 @@ def _hand_ended(state: TableState, event: HandEnded, version: int) -> TableState
         seats = tuple(_as_before(seat, before.get(seat.sitting)) for seat in seats)
     return replace(
         state,
-        version=version,
-        hand=evolve_hand(state.hand, event),
         is_running=False,
         seats=seats,
         spots=spots,

@@ -20,7 +20,7 @@ from diwan.core.table.commands import (
     StartNextHand,
 )
 from diwan.core.table.config import TableConfig
-from diwan.core.table.decide import decide
+from diwan.core.table.decide import advance, decide
 from diwan.core.table.events import SeedCommitment
 from diwan.core.table.evolve import evolve
 
@@ -62,9 +62,10 @@ class Table:
 
     def when(self, command):
         """Decide, fold and return the batch."""
-        events = decide(self.state, command, self.cards)
+        events, after = advance(self.state, command, self.cards)
         for event in events:
             self.state = evolve(self.state, event)
+        assert after == self.state, "the state that comes with a batch is that of folding it"
         self.batches.append(events)
         return events
 
