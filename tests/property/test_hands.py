@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from diwan.core.decider import Rejected
 from diwan.core.hand.betting import legal_actions
-from diwan.core.hand.commands import Act, AllIn, StartHand, VoidHand
+from diwan.core.hand.commands import Act, AllIn, ExpireClock, StartHand, VoidHand
 from diwan.core.hand.decide import advance, decide
 from diwan.core.hand.events import Acted, BoardDealt, CardsShown, HandVoided, PotAwarded, TurnBegan
 from diwan.core.hand.evolve import evolve
@@ -156,6 +156,25 @@ def check_void(played):
         assert (after.last.pot, after.ended.result) == (0, "void")
 
 
+def check_clock(played):
+    """H7: of the player and the clock at the same instant one counts, whichever comes first; the other is told why."""
+    for state in played.states[1:-1]:
+        seat, turn, at = state.deal.seats[state.actor], state.turn, state.deadline_ms
+        legal = legal_actions(game_of(state), state)
+        kind = "check" if legal.check else "call"
+        player, clock = Act(seat, kind, 0, turn, 0, at), ExpireClock(seat, turn, 0, at)
+        for first, second in ((player, clock), (clock, player)):
+            events, after = advance(state, first, played.cards)
+            assert [event.turn for event in events if isinstance(event, Acted)] == [turn]
+            with pytest.raises(Rejected) as refused:
+                decide(after, second, played.cards)
+            over = isinstance(after, EndedHand)
+            assert refused.value.reason == ("HAND_OVER" if over else "STALE_TURN")
+        early = replace(clock, now_ms=at - 1)
+        assert not is_accepted(state, early, played.cards)
+        assert not is_accepted(state, replace(player, now_ms=at + 1), played.cards)
+
+
 def check_suits(played):
     """Suits have no order: renaming them changes no result."""
     cards = {position: card ^ 3 for position, card in played.cards.items()}
@@ -165,7 +184,7 @@ def check_suits(played):
     assert replace(state.ended, digest=b"") == replace(played.ended, digest=b"")
 
 
-CHECKS = [check_chips, check_end, check_replay, check_law, check_legal, check_void, check_suits]
+CHECKS = [check_chips, check_end, check_replay, check_law, check_legal, check_void, check_clock, check_suits]
 
 
 @pytest.mark.parametrize("game", ["holdem", "omaha"])

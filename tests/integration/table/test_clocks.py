@@ -2,12 +2,15 @@
 
 import asyncio
 import time
-from uuid import uuid4
+from uuid import UUID, uuid4
+
+import grpc
 
 from diwan.api.event.v1 import event_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.store import EventStore, UnknownOutcome
-from tests.integration.table.house import Seat, has_decision, player_of
+from services.table.ids import hand_id_of
+from tests.integration.table.house import Seat, error_of, has_decision, player_of
 
 
 async def two(house, **config):
@@ -36,10 +39,6 @@ async def test_a_decision_that_is_not_made_is_made_by_the_clock(house):
 
 
 async def events_of_hand(house, table_id, hand_no):
-    from uuid import UUID
-
-    from services.table.ids import hand_id_of
-
     return await events_of(house, hand_id_of(UUID(table_id), hand_no))
 
 
@@ -59,11 +58,13 @@ async def test_a_decision_and_the_clock_at_the_same_moment_never_both_count(hous
         try:
             await house.call("Act", request, player)
             outcomes.add("player")
-        except Exception as error:
-            outcomes.add(error.details())
+        except grpc.aio.AioRpcError as error:
+            outcomes.add((error.code(), error_of(error)[0]))
         await house.until(table_id, lambda view, hand_no=hand_no: view.hand.hand_no > hand_no)
         acted = [event.acted for event in await events_of_hand(house, table_id, hand_no) if event.HasField("acted")]
         assert [each.turn for each in acted] == [decision.turn]
+    late = {(grpc.StatusCode.FAILED_PRECONDITION, why) for why in ("HAND_OVER", "STALE_TURN", "DEADLINE_PASSED")}
+    assert outcomes <= {"player"} | late
 
 
 async def test_a_late_tap_never_acts_on_the_next_decision(house):

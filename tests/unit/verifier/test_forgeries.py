@@ -161,6 +161,17 @@ def a_secret_is_committed_to_anew_behind_the_seeds(one):
     return one.rehash(), version(one, at) + 1
 
 
+@forgery("SECRET_COMMITTED_LATE")
+def the_first_secret_is_committed_to_behind_the_seeds(one):
+    """F1: whoever has seen the seats' commitments could choose the secret by them."""
+    secret = one.find_anywhere(table.SecretCommitted)
+    seeds = one.find_anywhere(table.SeedsCommitted)
+    if not one.table.core[secret].hand_no == one.table.core[seeds].hand_no == 1:
+        raise LookupError
+    one.events.insert(seeds, one.events.pop(secret))
+    return one.rehash(), version(one, seeds) - 1
+
+
 @forgery("SEEDS_NOT_COMMITTED")
 def the_commitments_are_left_out(one):
     at = one.start()
