@@ -24,14 +24,12 @@ from services.table.clock import TableClock
 from services.table.conduct import Conduct
 from services.table.hub import Hub
 from services.table.ids import hand_id_of, internal_id_of
+from services.table.pulse import STALL_MS
 from services.table.refusals import Refusals
 from services.table.seeds import SeedBook
 from services.table.stream import Lost, TableStream
 
 _log = structlog.get_logger(__name__)
-
-STALL_MS: Final = 1_000
-"""An append that takes longer is an outage of ours: the open decision gets the time back (O7)."""
 
 _NOBODY: Final = "table"
 """The caller of what a table does by itself."""
@@ -56,6 +54,10 @@ class Loaded(msgspec.Struct):
 
 class Listener(Protocol):
     """Who is told of everything that is committed: sagas, indexes, the registry."""
+
+    def look(self) -> None:
+        """Notice whether the process stood still; called before anything is judged by the clock."""
+        ...
 
     def happened(self, actor: "Actor", events: tuple[TableEvent, ...], stored: list[StoredEvent]) -> None:
         """Take note; must neither raise nor wait."""
@@ -189,6 +191,12 @@ class Actor:
             self._conduct.left(player)
             self.wake()
 
+    def stalled(self, gap_ms: int) -> None:
+        """Take note that the whole process stood still: no player could be heard (O7)."""
+        self.stalled_ms += gap_ms
+        self._conduct.stalled(gap_ms)
+        self.wake()
+
     @property
     def is_quarantined(self) -> bool:
         """Whether the table stopped by a fault of ours."""
@@ -210,6 +218,10 @@ class Actor:
                     self._waiting = asyncio.get_running_loop().create_future()
                     await self._waiting
                 ask = self._mailbox.popleft()
+                self._listener.look()
+                if self.stalled_ms:
+                    # Before a decision that waited out the outage is judged by the deadline that stood before it.
+                    await self._surely(self._conduct.give_time_back)
                 if ask is not None:
                     await self._surely(partial(self._handle, ask))
                 elif self._why_gone is None:
@@ -329,7 +341,7 @@ class Actor:
         reply: bytes,
         deck: CommittedDeck | None = None,
     ) -> Answer:
-        began_ms = self.clock.now_ms()
+        began_ms, known_ms = self.clock.now_ms(), self.stalled_ms
         reveal = deck.reveal if deck is not None else self.cards.reveal if self.cards.has_deck else None
         stored = await self._stream.append(
             events,
@@ -340,7 +352,8 @@ class Actor:
             reply=reply,
             now_ms=began_ms,
         )
-        took_ms = self.clock.now_ms() - began_ms
+        # An append that takes long is an outage of ours; what a pause of the process adds to it is known already.
+        took_ms = self.clock.now_ms() - began_ms - (self.stalled_ms - known_ms)
         if took_ms > STALL_MS:
             self.stalled_ms += took_ms
         if deck is not None:

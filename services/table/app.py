@@ -91,6 +91,7 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
             background={
                 "claims": tables.keep_claims,
                 "heartbeats": tables.heartbeats,
+                "pulse": tables.keep_beating,
                 "names": names.keep_looking_up,
             },
             on_drain=tables.hand_over,

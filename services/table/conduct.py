@@ -65,6 +65,10 @@ class Conduct:
             if seat is not None and seat.leaving is None:
                 await self._actor.by_itself(StandUp(player, "disconnected", now))
 
+    def stalled(self, gap_ms: int) -> None:
+        """Count no time in which nobody could come back."""
+        self._absent_since_ms = {player: since + gap_ms for player, since in self._absent_since_ms.items()}
+
     # ---- after a claim ----------------------------------------------------------------------------------------------
 
     async def resume(self) -> None:
@@ -83,6 +87,14 @@ class Conduct:
             now = actor.clock.now_ms()
             left = max(live.deadline_ms - actor.silent_since_ms, GRACE_MS)
             await self._move_deadline(live, now + left, now)
+
+    async def give_time_back(self) -> None:
+        """Move the open decision's deadline by as long as we were away; where nobody decides, nothing was lost."""
+        actor = self._actor
+        stalled, actor.stalled_ms = actor.stalled_ms, 0
+        live, now = actor.state.hand, actor.clock.now_ms()
+        if actor.state.is_running and isinstance(live, LiveHand) and live.actor != NOBODY:
+            await self._move_deadline(live, max(live.deadline_ms + stalled, now + GRACE_MS), now)
 
     async def _move_deadline(self, live: LiveHand, deadline_ms: int, now: int) -> None:
         if deadline_ms > live.deadline_ms:
@@ -143,8 +155,7 @@ class Conduct:
         live = state.hand
         if state.is_running and isinstance(live, LiveHand):
             if self._is_stalled(live):
-                stalled, actor.stalled_ms = actor.stalled_ms, 0
-                await self._move_deadline(live, max(live.deadline_ms + stalled, now + GRACE_MS), now)
+                await self.give_time_back()
             elif live.actor != NOBODY and now >= live.deadline_ms:
                 seat = live.deal.seats[live.actor]
                 await actor.by_itself(ExpireClock(seat, live.turn, state.version, now))

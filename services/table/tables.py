@@ -26,6 +26,7 @@ from services.table.hub import RECENT_EVENTS
 from services.table.ids import TABLE_KIND
 from services.table.names import Names
 from services.table.projections import Projections
+from services.table.pulse import BEAT_SECONDS, Pulse
 from services.table.saga import BuyIns
 from services.table.stream import TableStream, takeover
 
@@ -73,6 +74,7 @@ class Tables:
         self._seated: dict[str, set[UUID]] = {}
         self._quarantined: dict[UUID, float] = {}
         self._is_draining = False
+        self._pulse = Pulse(self._stalled)
 
     # ---- finding ----------------------------------------------------------------------------------------------------
 
@@ -248,6 +250,15 @@ class Tables:
         if len(self._hands) > RECENT_HANDS:
             self._hands.popitem(last=False)
 
+    def look(self) -> None:
+        """Notice a pause of this process before anybody is judged by the clock."""
+        self._pulse.look()
+
+    def _stalled(self, gap_ms: int) -> None:
+        _log.warning("process_stood_still", ms=gap_ms, tables=len(self._actors))
+        for actor in self.live():
+            actor.stalled(gap_ms)
+
     # ---- background -------------------------------------------------------------------------------------------------
 
     async def begin(self) -> None:
@@ -272,6 +283,12 @@ class Tables:
                 # Leases are hints; the compare-and-set keeps order while the database is away.
                 _log.warning("claims_interrupted", error=repr(error))
             await asyncio.sleep(RENEW_SECONDS)
+
+    async def keep_beating(self) -> None:
+        """Be seen to be alive, so that a pause shows as a gap."""
+        while True:
+            self._pulse.beat()
+            await asyncio.sleep(BEAT_SECONDS)
 
     async def heartbeats(self) -> None:
         """Show every watcher a sign of life now and then."""

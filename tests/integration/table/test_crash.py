@@ -246,6 +246,34 @@ async def test_a_frozen_owner_that_wakes_up_after_a_takeover_writes_nothing_more
     assert [each.epoch for each in owners] == sorted({each.epoch for each in owners})
 
 
+async def test_a_process_that_stood_still_costs_nobody_a_turn(postgres, database, folder):
+    """O7: frozen for longer than a decision may take, with nobody to take over; also for a decision sent meanwhile."""
+    key = keys_in(folder)
+    async with a_wallet(folder) as wallet, a_process(postgres, database, folder, wallet, key) as house:
+        table_id, view = await seated(house, "ann", "ben", decision_seconds=2)
+        for is_sent_meanwhile in (False, True):
+            decision = view.hand.decision
+            player, kind = player_of(view, decision.seat), "check" if decision.can_check else "call"
+            house.process.send_signal(signal.SIGSTOP)
+            acting = (
+                [asyncio.create_task(house.act(table_id, player, decision.turn, kind))] if is_sent_meanwhile else []
+            )
+            await asyncio.sleep(3.2)
+            house.process.send_signal(signal.SIGCONT)
+            if not is_sent_meanwhile:
+                view = await house.until(table_id, lambda v, d=decision: v.hand.decision.deadline_ms > d.deadline_ms)
+                assert view.hand.decision.turn == decision.turn
+                acting = [house.act(table_id, player, decision.turn, kind)]
+            await asyncio.gather(*acting)
+            view = await house.until(table_id, lambda v, d=decision: has_decision(v) and v.version > d.turn + 1)
+        events = [event_pb2.Event.FromString(row["body"]) for row in await log_of(postgres, database, table_id)]
+    moved = [event.deadline_moved.reason for event in events if event.HasField("deadline_moved")]
+    assert moved == ["outage", "outage"]
+    acted = [event.acted.decided_by for event in events if event.HasField("acted")]
+    assert set(acted) == {1}, "every decision was a player's"
+    checked(table_id, await log_of(postgres, database, table_id))
+
+
 async def test_a_lost_compare_and_set_drops_the_state_and_claims_anew(postgres, database, folder):
     """RELIABILITY 3.3: somebody wrote behind our back; the caller's decision is decided again on what is true."""
     async with a_house(postgres, database, folder) as house:
