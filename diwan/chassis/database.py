@@ -86,7 +86,12 @@ class Database:
         Only a tool that reads as a superuser, who has no time limits, leaves the check out.
         """
         pool = await asyncpg.create_pool(
-            dsn, min_size=1, max_size=size, timeout=UNIT_SECONDS, server_settings={"application_name": application}
+            dsn,
+            min_size=1,
+            max_size=size,
+            timeout=UNIT_SECONDS,
+            reset=_left_as_it_is,
+            server_settings={"application_name": application},
         )
         database = cls(pool)
         try:
@@ -119,6 +124,10 @@ class Database:
             await asyncio.wait_for(self.pool.close(), CLOSE_SECONDS)
         except TimeoutError:
             self.pool.terminate()
+
+
+async def _left_as_it_is(_: Connection) -> None:
+    """A unit is one transaction and leaves no session state, so asking the server to reset it would be a trip wasted."""
 
 
 async def _in_transaction[T](connection: Connection, work: Callable[[Connection], Awaitable[T]]) -> T:
