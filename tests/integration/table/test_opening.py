@@ -1,5 +1,6 @@
 """`OpenHand`, and secrets that never leave: S1, S5, S6, P10."""
 
+import asyncio
 import base64
 import contextlib
 import os
@@ -13,8 +14,15 @@ import pytest
 from diwan.api.event.v1 import event_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
+from diwan.chassis.bus import FEEDS, Bus, services, set_up, users
+from diwan.chassis.database import Database
+from diwan.chassis.embedded import EmbeddedNats
+from diwan.chassis.feed import Feed
 from diwan.core.fairness import Reveal, deal, verify_reveal
-from tests.integration.table.house import Seat, error_of, has_decision, player_of
+from diwan.core.fairness.chance import derive_key, keyed
+from diwan.core.fairness.material import mix
+from diwan.core.hashing import prefixed
+from tests.integration.table.house import PASSWORDS, Seat, error_of, has_decision, player_of
 from tests.integration.table.test_crash import a_process, a_wallet, keys_in
 
 
@@ -160,13 +168,39 @@ def spellings(token):
         yield base64.b64encode(bytes(offset) + token)[4:-4]
 
 
-async def test_no_secret_and_no_unrevealed_salt_is_anywhere_but_in_its_seats_stream(postgres, database, folder):
-    """S1, P10: grepped raw, hexadecimal and base64 in database files, WAL, logs and every stream but the seat's own."""
+@pytest.fixture
+def bus_server(tmp_path):
+    """A NATS with a user a service, which the table service copies its feed to."""
+    with EmbeddedNats(tmp_path / "bus", users({service: f"password-of-{service}" for service in services()})) as server:
+        asyncio.run(set_up(server.admin_url))
+        yield server
+
+
+async def copied_to_the_bus(server, postgres, database):
+    """Wait until all that the table service has told stands on the bus, and return how many messages that are."""
+    feed = await Database.open(postgres.url("table_rw", PASSWORDS["table_rw"], database))
+    bus = Bus.start(server.admin_url, "admin")
+    try:
+        await bus.ready(10)
+        async with asyncio.timeout(20):
+            while (await bus.stream_state("table")).last_seq < await Feed(feed, FEEDS["table"]).head():  # noqa: ASYNC110  (another process)
+                await asyncio.sleep(0.05)
+        return (await bus.stream_state("table")).messages
+    finally:
+        await bus.close()
+        await feed.close()
+
+
+async def test_no_secret_no_key_and_no_unrevealed_salt_is_anywhere_but_in_its_seats_stream(
+    postgres, database, folder, bus_server
+):
+    """S1, P10: grepped raw, hex and base64 in database files, WAL, bus store, logs and every stream but the seat's own."""
     key = keys_in(folder)
     streams = {"ann": [], "ben": [], "watcher": []}
+    bus = {"nats_url": bus_server.url("table"), "log_level": "debug"}
     async with (
         a_wallet(folder) as wallet,
-        a_process(postgres, database, folder, wallet, key, log_level="debug") as house,
+        a_process(postgres, database, folder, wallet, key, **bus) as house,
     ):
         table_id = await house.create(pause_ms=600_000)
         for player in ("ann", "ben"):
@@ -198,25 +232,34 @@ async def test_no_secret_and_no_unrevealed_salt_is_anywhere_but_in_its_seats_str
                     break
             call.cancel()
         response = await opened(house, pb.OpenHandRequest(hand_id=view.hand.hand_id, reason="test"), auditor(house))
+        assert await copied_to_the_bus(bus_server, postgres, database) > 20
     deck = deal(view.hand.hand_id, response.secret, {})
+    hand = UUID(view.hand.hand_id).bytes
+    keys = [derive_key(response.secret, prefixed(label, hand, mix({}))) for label in ("deck/v1", "salt/v1")]
+    # The keys that were derived are those of this deck, or looking for them would prove nothing.
+    assert keyed(keys[1])(0) == deck.reveal(0).salt
     own = {"ann": set(), "ben": set()}
     for seat in response.seats:
         own["ann" if seat.seat == 0 else "ben"] = {reveal.position for reveal in seat.reveals}
     shown = set(range(4, 7))
     hidden = set(range(52)) - shown
-    everywhere = [bytes(response.secret), *(deck.reveal(position).salt for position in sorted(hidden))]
+    everywhere = [bytes(response.secret), *keys, *(deck.reveal(position).salt for position in sorted(hidden))]
     for name, frames in streams.items():
         raw = b"".join(frames)
         allowed = own.get(name, set())
         assert all(deck.reveal(position).salt in raw for position in allowed | shown), "the search would find them"
         for position in hidden - allowed:
             assert not any(text in raw for text in spellings(deck.reveal(position).salt)), (name, position)
-        assert not any(text in raw for text in spellings(response.secret)), name
+        for token in (response.secret, *keys):
+            assert not any(text in raw for text in spellings(token)), name
     assert any(path.suffix == ".log" and path.stat().st_size for path in folder.iterdir()), "there is a log to search"
-    for path in _files(Path(postgres._directory), folder):
+    told, bus_store = deck.reveal(min(shown)).salt, b""
+    for path in _files(Path(postgres._directory), folder, bus_server.log_path.parent):
         content = path.read_bytes()
+        bus_store += content if path.suffix == ".blk" else b""
         for token in everywhere:
             assert not any(text in content for text in spellings(token)), path
+    assert told in bus_store, "the bus store is searched as it lies on disk"
 
 
 def _files(*folders):
