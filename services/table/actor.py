@@ -31,6 +31,9 @@ from services.table.stream import Lost, TableStream
 
 _log = structlog.get_logger(__name__)
 
+STOP_SECONDS: Final = 3.0
+"""How long the step under way may take when the table is given up."""
+
 _NOBODY: Final = "table"
 """The caller of what a table does by itself."""
 
@@ -126,7 +129,11 @@ class Actor:
             self._timer.cancel()
         if self._task is not None and self._task is not asyncio.current_task():
             self._put(None)
-            await asyncio.wait({self._task})
+            _, unfinished = await asyncio.wait({self._task}, timeout=STOP_SECONDS)
+            if unfinished:
+                # An append that nobody answers for: the log will tell whoever asks next what became of it.
+                self._task.cancel()
+                await asyncio.wait({self._task})
         self._refuse_waiting()
         self.hub.end(self._why_gone)
 

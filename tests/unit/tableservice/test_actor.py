@@ -1,0 +1,196 @@
+"""A table's actor without a database: what it does when the store is slow, silent, or not its own any more."""
+
+import asyncio
+import time
+from uuid import uuid4
+
+import pytest
+
+from diwan.chassis.store import Appended, Claim, Conflict, ConflictKind, Overloaded, UnknownOutcome
+from diwan.core.decider import Rejected
+from diwan.core.evaluation import evaluate
+from diwan.core.hand.settings import HandSettings
+from diwan.core.table.commands import SitIn, SitOut
+from diwan.core.table.config import TableConfig, checked
+from diwan.core.table.events import BuyInRequested, SeatFunded, TableCreated
+from diwan.core.table.evolve import evolve
+from services.table.actor import Actor, Loaded
+from services.table.asking import MAILBOX_MAX
+from services.table.cards import HandCards
+from services.table.clock import TableClock
+from services.table.refusals import REASONS_PER_SEAT_MAX, Refusals
+from services.table.stream import TableStream
+from services.table.watchers import ANSWERS_MAX, Watcher
+
+
+class Store:
+    """Stores in memory; ``troubles`` are raised first, one an append."""
+
+    def __init__(self):
+        self.appends = []
+        self.troubles = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def append(self, append):
+        await self.gate.wait()
+        if self.troubles:
+            trouble = self.troubles.pop(0)
+            if trouble is not None:
+                raise trouble
+        self.appends.append(append)
+        return Appended(append.expected_version + 1, append.expected_version + len(append.events), b"")
+
+    async def outcome(self, _stream_id, _command_id):
+        return None
+
+    async def read(self, *_):
+        return []
+
+
+class Vault:
+    async def put(self, *_, **__):
+        return None
+
+
+class Nobody:
+    def happened(self, *_):
+        return None
+
+
+def loaded(store, *, players=1, epoch=1, table_id=None):
+    table_id = table_id or uuid4()
+    config = checked(TableConfig(name="t", hand=HandSettings(decision_seconds=60), pause_ms=600_000))
+    state = evolve(None, TableCreated(str(table_id), config, "host", 1))
+    for seat in range(players):
+        transfer = str(uuid4())
+        event = BuyInRequested(seat, f"p{seat}", False, 100, transfer, 1, False)  # noqa: FBT003  (fields of an event)
+        state = evolve(evolve(state, event), SeatFunded(seat, 100, transfer, 1))
+    claim = Claim(table_id, epoch, state.version, bytes(32), 1, int(time.time() * 1000))
+    return Loaded(TableStream(store, claim), state, [], TableClock(claim.database_now_ms), 0)
+
+
+@pytest.fixture
+async def table():
+    evaluate(range(7))
+    store, reclaimed = Store(), []
+
+    async def reclaim(actor):
+        reclaimed.append(actor.epoch)
+        return loaded(store, epoch=actor.epoch + 1, table_id=actor.table_id) if len(reclaimed) < 2 else None
+
+    first = loaded(store)
+    actor = Actor(first, store, HandCards(first.stream.table_id, Vault()), {}, Nobody(), reclaim)
+    actor.store, actor.reclaimed = store, reclaimed
+    actor.start()
+    await asyncio.sleep(0.05)
+    yield actor
+    store.gate.set()
+    await actor.stop()
+
+
+def sitting_out(actor, *, is_out=True):
+    def build(_state):
+        now = actor.clock.now_ms()
+        return SitOut("p0", "player", now) if is_out else SitIn("p0", post_at_once=False, now_ms=now)
+
+    return actor.ask(build, command_id=uuid4(), caller="p0", request_hash=b"h")
+
+
+def conflict(kind, actor):
+    return Conflict(kind, actor.table_id, version=0, epoch=0)
+
+
+async def test_an_append_in_doubt_is_made_again_until_it_is_certain(table):
+    """D9: unknown is never taken for no."""
+    table.store.troubles = [UnknownOutcome("silence"), UnknownOutcome("silence")]
+    answer = await sitting_out(table)
+    assert table.state.seat(0).is_sitting_out
+    assert answer.first_version == table.state.version
+    assert table.reclaimed == []
+
+
+@pytest.mark.parametrize("kind", [ConflictKind.STALE, ConflictKind.FENCED])
+async def test_after_a_lost_compare_and_set_the_request_is_decided_on_what_is_true(table, kind):
+    """No repair by discarding: the state is dropped and claimed again."""
+    table.store.troubles = [conflict(kind, table)]
+    await sitting_out(table)
+    assert (table.reclaimed, table.epoch) == ([1], 2)
+    assert table.state.seat(0).is_sitting_out
+
+
+async def test_a_table_that_others_own_answers_everybody_and_ends_its_streams(table):
+    """O5: who asks is told to connect again, nobody waits for ever."""
+    watcher = Watcher(table.hub.snapshot)
+    table.hub.attach(watcher, 0)
+    table.store.troubles = [conflict(ConflictKind.FENCED, table), conflict(ConflictKind.FENCED, table)]
+    asked = [asyncio.create_task(sitting_out(table)) for _ in range(3)]
+    outcomes = await asyncio.gather(*asked, return_exceptions=True)
+    assert {outcome.reason for outcome in outcomes} == {"TABLE_MOVED"}
+    with pytest.raises(Rejected, match="TABLE_MOVED"):
+        async for _ in watcher.frames():
+            pass
+    with pytest.raises(Rejected, match="TABLE_MOVED"):
+        await sitting_out(table)
+    assert table.is_gone
+
+
+async def test_a_store_that_takes_nothing_more_is_said_so_and_nothing_has_changed(table):
+    version = table.state.version
+    table.store.troubles = [Overloaded("full")]
+    with pytest.raises(Rejected, match="SERVER_BUSY"):
+        await sitting_out(table)
+    assert table.state.version == version
+
+
+async def test_a_fault_of_ours_costs_one_request_and_not_the_table(table):
+    def build(_state):
+        raise ZeroDivisionError
+
+    with pytest.raises(Rejected, match="INTERNAL"):
+        await table.ask(build, command_id=uuid4(), caller="p0", request_hash=b"h")
+    await sitting_out(table)
+    assert table.state.seat(0).is_sitting_out
+
+
+async def test_requests_beyond_the_mailbox_are_refused_at_once(table):
+    """P12: bounded, whoever asks."""
+    table.store.gate.clear()
+    asked = [asyncio.create_task(sitting_out(table)) for _ in range(MAILBOX_MAX + 20)]
+    await asyncio.sleep(0.05)
+    busy = [task for task in asked if task.done()]
+    assert {task.exception().reason for task in busy} == {"TABLE_BUSY"}
+    assert len(busy) >= 19
+    table.store.gate.set()
+    await asyncio.gather(*asked, return_exceptions=True)
+
+
+async def test_stopping_does_not_wait_for_ever_for_a_store_that_is_silent(table, monkeypatch):
+    from services.table import actor as module
+
+    monkeypatch.setattr(module, "STOP_SECONDS", 0.1)
+    table.store.gate.clear()
+    asked = asyncio.create_task(sitting_out(table))
+    await asyncio.sleep(0.05)
+    async with asyncio.timeout(2):
+        await table.stop()
+        with pytest.raises(Rejected, match="SERVICE_DRAINING"):
+            await asked
+
+
+async def test_a_reader_that_asks_and_does_not_read_is_ended():
+    watcher = Watcher(lambda _: [])
+    for _ in range(ANSWERS_MAX + 1):
+        watcher.tell(b"answer")
+    with pytest.raises(Rejected, match="READER_TOO_SLOW"):
+        await anext(watcher.frames())
+
+
+def test_refusals_are_counted_by_seat_and_reason_within_bounds():
+    refusals = Refusals()
+    for number in range(100):
+        refusals.count(3, f"REASON_{number % 40}")
+    counts = refusals.taken()
+    assert len(counts) == REASONS_PER_SEAT_MAX
+    assert {each.seat for each in counts} == {3}
+    assert not refusals
