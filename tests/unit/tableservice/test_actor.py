@@ -54,6 +54,9 @@ class Vault:
 
 
 class Nobody:
+    def look(self):
+        return None
+
     def happened(self, *_):
         return None
 
