@@ -78,9 +78,7 @@ class ServiceSettings(BaseSettings):
     database_url: SecretStr | None = None
     """As the role that serves: reads, appends, projects."""
     sequencer_database_url: SecretStr | None = None
-    """As the role that gives the feed its numbers."""
-    reader_database_url: SecretStr | None = None
-    """As the role that only reads."""
+    """As the role that gives the feed its numbers; of services that have a feed of their own."""
     migration_database_url: SecretStr | None = None
     """As the owner of the tables; used before serving, by migrations only."""
     database_connections: int = Field(default=8, ge=1, le=200)

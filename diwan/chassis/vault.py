@@ -177,6 +177,10 @@ class HandVault:
         )
         return int(gone.rpartition(" ")[2])
 
+    async def shred_expired(self) -> int:
+        """Destroy whatever is older than the dispute window; return how many secrets that were."""
+        return await self.shred(day_of(self._now_ms()) - self._keep_days)
+
 
 async def _insert(connection: Connection, hand_id: str, commitment: bytes, row: tuple[object, ...]) -> None:
     inserted = await connection.fetchval(

@@ -7,9 +7,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-import structlog
-from prometheus_client import Counter
-
 from diwan.api.audit.v1.audit_service_pb2 import DESCRIPTOR
 from diwan.chassis.auth import service_tokens
 from diwan.chassis.bus import FEEDS, Bus
@@ -29,9 +26,6 @@ from services.audit.money import LedgerExaminer, TableExaminer
 from services.audit.settings import AuditSettings
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
-
-_ALARMS: Final = Counter("diwan_audit_alarms", "What an operator must look at.", ["kind"])
-_log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager
@@ -79,14 +73,7 @@ def consumer_of(service: str, keeper: Keeper, database: Database, source: Remote
         bus=bus,
         feed_service=service,
         durable="audit",
-        alarm=alarm,
     )
-
-
-def alarm(kind: str, message: str) -> None:
-    """Tell operations: a line in the log and a count that an alert stands on."""
-    _ALARMS.labels(kind).inc()
-    _log.error("alarm", kind=kind, message=message)
 
 
 def _address(settings: AuditSettings, service: str) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +35,7 @@ from services.table.projections import CONSUMER, Projections
 from services.table.saga import BuyIns, Wallet, WalletUnknown
 from services.table.seats import Seats
 from services.table.settings import TableSettings
+from services.table.shredding import keep_shredding
 from services.table.tables import Tables
 from services.table.wallet import GrpcWallet
 
@@ -91,6 +93,7 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
             background={
                 "claims": tables.keep_claims,
                 "heartbeats": tables.heartbeats,
+                "shredding": partial(keep_shredding, vault),
                 "pulse": tables.keep_beating,
                 "names": names.keep_looking_up,
             },

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Final
 
 import asyncpg
-import structlog
-from prometheus_client import Counter
 
 from diwan.api.wallet.v1.wallet_service_pb2 import DESCRIPTOR
 from diwan.chassis.auth import service_tokens
@@ -32,9 +30,6 @@ CONSUMER: Final = "settlement"
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
-_ALARMS: Final = Counter("diwan_alarms", "What an operator must look at.", ["service", "kind"])
-_log = structlog.get_logger(__name__)
-
 
 @asynccontextmanager
 async def build(settings: WalletSettings) -> AsyncIterator[Service]:
@@ -50,7 +45,6 @@ async def build(settings: WalletSettings) -> AsyncIterator[Service]:
         feed_task = FeedTask(
             needed(settings.sequencer_database_url, "sequencer_database_url"),
             *(FEEDS["wallet"], settings.service, bus),
-            alarm=alarm,
         )
         database = await Database.open(writer, size=settings.database_connections, application="wallet")
         stack.push_async_callback(database.close)
@@ -86,12 +80,6 @@ async def settlement_consumer(settings: WalletSettings) -> AsyncIterator[Consume
         await database.close()
 
 
-def alarm(kind: str, message: str) -> None:
-    """Tell operations: a line in the log and a count that an alert stands on."""
-    _ALARMS.labels("wallet", kind).inc()
-    _log.error("alarm", kind=kind, message=message)
-
-
 def _consumer(
     settings: WalletSettings, database: Database, bots_float: Float, feed_task: FeedTask | None, bus: Bus | None
 ) -> tuple[Consumer, RemoteFeed]:
@@ -110,7 +98,6 @@ def _consumer(
         bus=bus,
         feed_service="table",
         durable="wallet",
-        alarm=alarm,
     )
     return consumer, source
 

@@ -18,11 +18,11 @@ import structlog
 from nats.aio.msg import Msg
 from prometheus_client import Gauge
 
+from diwan.chassis.alarms import raise_alarm
 from diwan.chassis.bus import Bus, BusUnavailable, Pull, sequence_of
 from diwan.chassis.database import Connection, Database
 from diwan.chassis.feed.envelope import event_of
 from diwan.chassis.feed.records import FeedEvent, FeedSource
-from diwan.chassis.feed.task import log_alarm
 
 BATCH_EVENTS: Final = 256
 SILENCE_SECONDS: Final = 1.0
@@ -72,7 +72,7 @@ class Consumer:
         bus: Bus | None = None,
         feed_service: str = "",
         durable: str = "",
-        alarm: Callable[[str, str], None] = log_alarm,
+        alarm: Callable[[str, str], None] = raise_alarm,
         silence_seconds: float = SILENCE_SECONDS,
     ) -> None:
         self.name = name

@@ -9,6 +9,7 @@ import asyncpg
 import structlog
 from prometheus_client import Gauge
 
+from diwan.chassis.alarms import raise_alarm
 from diwan.chassis.bus import Bus
 from diwan.chassis.database import UNIT_SECONDS, Connection, Database, limited
 from diwan.chassis.feed.envelope import plain_type_name
@@ -34,11 +35,6 @@ _LAG: Final = Gauge("diwan_outbox_lag_events", "Numbered events that are not on 
 _log = structlog.get_logger(__name__)
 
 
-def log_alarm(kind: str, message: str) -> None:
-    """Report an alarm to the log alone."""
-    _log.error("alarm", kind=kind, message=message)
-
-
 class FeedTask:
     """Numbers committed events and copies them to the bus for as long as it runs.
 
@@ -53,7 +49,7 @@ class FeedTask:
         bus: Bus | None,
         *,
         type_name: Callable[[int], str] = plain_type_name,
-        alarm: Callable[[str, str], None] = log_alarm,
+        alarm: Callable[[str, str], None] = raise_alarm,
     ) -> None:
         self._dsn = dsn
         self._feed_id = feed_id

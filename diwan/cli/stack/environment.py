@@ -49,7 +49,6 @@ def settings_of(service: str, layout: Layout, places: Places) -> dict[str, str]:
         "reflection": "true",
         "database_url": url(f"{service}_rw"),
         "sequencer_database_url": url(f"{service}_seq"),
-        "reader_database_url": url(f"{service}_ro"),
         "migration_database_url": url(OWNER),
         "nats_url": places.nats_url,
         "nats_user": service,

@@ -8,11 +8,13 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from diwan.chassis.alarms import ALARMS
 from diwan.chassis.database import OWNER, UnsafeSettings, ensure_roles, role_memberships
 from diwan.chassis.keyfile import KeyFile, VaultError, day_of
 from diwan.chassis.migrate import migrate
 from diwan.chassis.vault import HandVault, new_secret
 from diwan.core.fairness import Secret, deal, secret_commitment, verify_reveal
+from services.table.shredding import keep_shredding
 
 DATABASE = "vault_tests"
 MIGRATIONS = Path(__file__).parents[3] / "services/table/migrations"
@@ -293,6 +295,56 @@ async def test_shredding_that_broke_off_after_the_key_file_is_finished_by_the_ne
     assert await vault.shred(DAY) == 0
     assert await _refused(vault.get(hand_id)) == "DAY_DESTROYED"
     assert await superuser.fetchval("select count(*) from vault.hand_secret where wrapped is not null") == 0
+
+
+async def test_what_is_behind_the_dispute_window_is_destroyed_by_itself_and_nothing_younger(vault, clock):
+    """S5, DESIGN 6: an hour later a day more is behind it."""
+    old, _ = await _put(vault)
+    clock.now += DAY_MS
+    young, young_secret = await _put(vault)
+    clock.now = NOW + 90 * DAY_MS - 1
+    shredding = asyncio.create_task(keep_shredding(vault, look_seconds=0.01))
+    try:
+        await asyncio.sleep(0.3)
+        assert await vault.get(old), "still within the window"
+        clock.now += 1
+        await _destroyed(vault, old)
+        assert await vault.get(young) == young_secret
+    finally:
+        shredding.cancel()
+
+
+async def _destroyed(vault, hand_id):
+    """Wait until a hand's secret is gone."""
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                await vault.get(hand_id)
+            except VaultError as error:
+                assert error.reason == "DAY_DESTROYED"
+                return
+            await asyncio.sleep(0.01)
+
+
+async def test_what_cannot_be_destroyed_is_an_alarm_and_is_tried_again(vault, keyfile, clock, monkeypatch):
+    old, _ = await _put(vault)
+    clock.now += 90 * DAY_MS
+    really, failures = keyfile.forget_through, iter([OSError("read-only file system")])
+
+    def forget(day):
+        if (failure := next(failures, None)) is not None:
+            raise failure
+        really(day)
+
+    monkeypatch.setattr(keyfile, "forget_through", forget)
+    before = ALARMS.labels("shredding")._value.get()
+    shredding = asyncio.create_task(keep_shredding(vault, look_seconds=0.01))
+    try:
+        await _destroyed(vault, old)
+    finally:
+        shredding.cancel()
+
+    assert ALARMS.labels("shredding")._value.get() == before + 1
 
 
 async def test_a_window_of_no_days_is_refused(vault, keyfile, clock):

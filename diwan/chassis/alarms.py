@@ -1,0 +1,16 @@
+"""What an operator must look at: a line in the log, and a count that an alert can stand on."""
+
+from typing import Final
+
+import structlog
+from prometheus_client import Counter
+
+ALARMS: Final = Counter("diwan_alarms", "What an operator must look at.", ["kind"])
+
+_log = structlog.get_logger(__name__)
+
+
+def raise_alarm(kind: str, message: str) -> None:
+    """Tell operations. Kinds: ``fork`` (store and bus disagree), ``poison`` (a stream was set aside), ``shredding`` (old secrets remain)."""
+    ALARMS.labels(kind).inc()
+    _log.error("alarm", kind=kind, message=message)
