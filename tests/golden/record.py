@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from diwan.core.hand.events import BoardDealt, CardsShown, HandEvent
+from tests.property.naiko_hands import played_naiko
 from tests.property.random_hands import Played
 
 HERE = Path(__file__).parent
@@ -40,7 +41,10 @@ def record(name: str, note: str, version: int, cards: dict[int, int], events: li
 
 
 def main(name: str, seed: str, rules_version: str = "2", game: str = "holdem") -> None:
-    played = Played(int(seed), version=int(rules_version), game=game)
+    if game == "naiko":
+        played = played_naiko(int(seed), version=int(rules_version))
+    else:
+        played = Played(int(seed), version=int(rules_version), game=game)
     note = f"random hand of {game}, seed {seed}, rules version {rules_version}"
     record(name, note, played.start.version, played.cards, played.events)
 

@@ -11,15 +11,22 @@ from diwan.core.decider import Rejected
 from diwan.core.hand.decide import decide
 from diwan.core.hand.events import (
     Acted,
+    AnchorAnswered,
+    AnchorDeclared,
+    AnchorSettled,
     BetReturned,
     BoardDealt,
+    CardGlanced,
     CardsShown,
+    CardSwapped,
+    DestellosReturned,
     HandEnded,
     HandVoided,
     Posted,
     PotAwarded,
     Share,
     TurnBegan,
+    WindowOpened,
 )
 from diwan.core.hand.evolve import evolve
 from diwan.core.hand.inverse import command_of
@@ -88,6 +95,22 @@ def forgeries(event):
             yield replace(event, added=added + 1)
         case Acted() | TurnBegan():
             yield replace(event, seat=(event.seat + 1) % 9)
+        case CardGlanced(position=position):
+            yield replace(event, position=position + 1)
+            yield replace(event, cost=event.cost + 1)
+        case CardSwapped(taken=taken):
+            yield replace(event, taken=taken + 1)
+        case AnchorDeclared():
+            yield replace(event, cost=event.cost - 1)
+        case WindowOpened():
+            yield replace(event, deadline_ms=event.deadline_ms + 1)
+            yield replace(event, remaining_ms=event.remaining_ms + 1)
+        case AnchorAnswered():
+            yield replace(event, cost=event.cost + 1)
+        case AnchorSettled():
+            yield replace(event, is_blocked=not event.is_blocked)
+        case DestellosReturned():
+            yield replace(event, destellos=event.destellos[:-1])
         case Posted() | BetReturned():
             yield replace(event, amount=event.amount + 1)
         case BoardDealt() | CardsShown():
