@@ -11,6 +11,7 @@ app = typer.Typer(
     name="diwan",
     help="A card room whose register of events is the truth: play, replay, verify.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -24,7 +24,7 @@ from diwan.cli.demo.evidence import Evidence, WalletTotals
 from diwan.cli.demo.gather import NotSettledError, close_tables, everything_applied, gather, wallet_totals
 from diwan.cli.demo.play import Count, open_tables, play_until
 from diwan.cli.demo.story import hand_story
-from diwan.cli.stack.stack import Stack, print_report
+from diwan.cli.stack.stack import Stack, print_report, undisturbed
 from diwan.client import DiwanClient, DiwanError, connect
 
 DEMO_SETTINGS: Final = {
@@ -56,7 +56,8 @@ def demo(
         raise typer.Exit(130) from None
     finally:
         if keep is None:
-            shutil.rmtree(data, ignore_errors=True)
+            with undisturbed():
+                shutil.rmtree(data, ignore_errors=True)
     if not is_well:
         raise typer.Exit(1)
 
@@ -84,6 +85,9 @@ def run_demo(
             console.print(f"FAULT {error}", style="bold red")
             console.print(f"The services' own words: {_last_words(stack)}")
             return False
+        except KeyboardInterrupt:
+            typer.echo("\nstopping ...", err=True)
+            raise
 
 
 def _quiet_report(name: str, what: str) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -89,11 +91,12 @@ class Stack:
 
     def stop(self) -> None:
         """Stop everything in reverse order; nothing that was started here is left running."""
-        self.layout.addresses.unlink(missing_ok=True)
-        try:
-            self._supervisor.stop()
-        finally:
-            self._lock.release()
+        with undisturbed():
+            self.layout.addresses.unlink(missing_ok=True)
+            try:
+                self._supervisor.stop()
+            finally:
+                self._lock.release()
 
     def __enter__(self) -> Self:
         self.start()
@@ -210,6 +213,23 @@ class Stack:
         except (FileNotFoundError, ValueError):
             return False
         return bool(told["pid"] == self._children[service].pid)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ignore SIGINT and SIGTERM inside: an impatient second Ctrl-C must not leave processes or files behind.
+
+    What is done inside takes bounded time. Python handles signals in the main thread alone, so elsewhere it does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def superuser_database_url(places: Places, database: str) -> str:
