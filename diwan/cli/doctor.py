@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import resource
+import shlex
 import shutil
 import socket
 import subprocess
@@ -22,7 +23,7 @@ import typer
 from diwan.chassis.embedded.identity import server_identity
 from diwan.chassis.embedded.process import EmbeddedError
 from diwan.chassis.migrate import MigrationFailed, dbmate_path
-from diwan.cli.running import DEFAULT_DATA, DataOption
+from diwan.cli.running import DEFAULT_DATA, DataOption, program
 from diwan.cli.stack.health import service_is_serving
 from diwan.cli.stack.layout import Addresses, Layout
 
@@ -92,7 +93,11 @@ def _identity() -> Finding:
         identity = server_identity()
     except EmbeddedError as error:
         return Finding("user of the database", is_well=False, detail=str(error), mend="run as an ordinary user")
-    return Finding("user of the database", is_well=True, detail=str(identity))
+    return Finding("user of the database", is_well=True, detail=_identity_text(str(identity)))
+
+
+def _identity_text(identity: str) -> str:
+    return "the same that runs this" if identity == "same" else identity
 
 
 def _open_files() -> Finding:
@@ -135,7 +140,7 @@ def stack_findings(layout: Layout) -> Iterator[Finding]:
         yield Finding("stack", is_well=True, detail=f"none runs in {layout.root}")
         return
     if not _lives(addresses.pid):
-        mend = f"start it again with: diwan up --data {layout.root}"
+        mend = f"start it again with: {program()} up --data {shlex.quote(str(layout.root))}"
         yield Finding("stack", is_well=False, detail=f"process {addresses.pid} has ended without a word", mend=mend)
         return
     yield Finding("stack", is_well=True, detail=f"kept up by process {addresses.pid}")

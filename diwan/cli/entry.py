@@ -10,7 +10,8 @@ EXIT_INTERRUPTED = 130
 def main() -> None:
     """Run the `diwan` command."""
     try:
-        from diwan.cli.main import app  # noqa: PLC0415 - importing takes a second, in which somebody may think again
+        from diwan.cli.main import app  # noqa: PLC0415 - importing takes a second, time to think again
+        from diwan.cli.running import program  # noqa: PLC0415
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
-    app()
+    app(prog_name=program())

@@ -6,12 +6,10 @@ import asyncio
 import os
 from typing import Annotated
 
-import asyncpg
 import typer
 
-from diwan.chassis.bus import BusError, BusUnavailable
 from diwan.cli.stack.layout import SERVICES
-from diwan.cli.stack.prepare import prepare_servers, roles_of
+from diwan.cli.stack.prepare import NotPreparedError, prepare_servers, roles_of
 
 
 def variable_of(role: str) -> str:
@@ -33,7 +31,7 @@ def prepare(
         raise typer.BadParameter(f"set {', '.join(missing)}")
     try:
         asyncio.run(prepare_servers(postgres_url, nats_url, SERVICES, lambda role: os.environ[variable_of(role)]))
-    except (OSError, asyncpg.PostgresError, BusError, BusUnavailable) as error:
+    except NotPreparedError as error:
         typer.echo(f"diwan prepare: {error}", err=True)
         raise typer.Exit(1) from None
     typer.echo(f"databases, roles and streams of {', '.join(SERVICES)} are in place")

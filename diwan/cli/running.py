@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -18,12 +19,19 @@ DataOption = Annotated[
 ]
 
 
+def program() -> str:
+    """Return how this program was called: ``./run`` says so for itself, since nothing else is on a newcomer's PATH."""
+    return os.environ.get("DIWAN_PROGRAM", "diwan")
+
+
 def running_stack(data: Path) -> tuple[Layout, Addresses]:
     """Return the stack that runs in a data directory; ends the command with a clear word where none does."""
     layout = Layout(data)
     addresses = layout.read_addresses()
     if addresses is None:
-        raise typer.BadParameter(f"no stack runs in {layout.root}: start one with `diwan up`", param_hint="--data")
+        raise typer.BadParameter(
+            f"no stack runs in {layout.root}: start one with `{program()} up`", param_hint="--data"
+        )
     return layout, addresses
 
 

@@ -11,7 +11,8 @@ import typer
 
 from diwan.chassis.access import Role
 from diwan.chassis.embedded.process import EmbeddedError
-from diwan.cli.running import DEFAULT_DATA, DataOption
+from diwan.cli.running import DEFAULT_DATA, DataOption, program
+from diwan.cli.stack.prepare import NotPreparedError
 from diwan.cli.stack.stack import Stack, print_report
 
 
@@ -33,7 +34,7 @@ def up(
     stack = Stack(data, report=print_report, postgres_url=postgres_url, nats_url=nats_url)
     try:
         stack.start()
-    except (EmbeddedError, OSError) as error:
+    except (EmbeddedError, NotPreparedError, OSError) as error:
         typer.echo(f"diwan up: {error}", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
@@ -43,7 +44,7 @@ def up(
             signal.signal(number, stop_asked)
         _say_where(stack)
         stop.wait()
-        typer.echo("stopping")
+        typer.echo("stopping ...")
     finally:
         stack.stop()
 
@@ -55,4 +56,4 @@ def _say_where(stack: Stack) -> None:
     typer.echo("\nTokens for development (send as `authorization: Bearer TOKEN`):")
     for role in (Role.OPERATOR, Role.BACKEND, Role.PLAYER, Role.AUDITOR):
         typer.echo(f"  {role.value:<8} {stack.token(f'dev-{role.value}', role)}")
-    typer.echo("\nMore of them: diwan token NAME --role player. Stop with Ctrl-C.")
+    typer.echo(f"\nMore of them: {program()} token NAME --role player. Stop with Ctrl-C.")

@@ -8,6 +8,9 @@ from pathlib import Path
 def main(wanted: list[str]) -> int:
     """Run those whose names contain one of `wanted` (all without it); the exit status says whether any failed."""
     found = sorted(path.stem for path in Path(__file__).parent.glob("bench_*.py"))
+    if {"-h", "--help"} & set(wanted):
+        print(f"usage: ./run bench [NAME...]\nAll benchmarks, or those whose names contain NAME: {', '.join(found)}")
+        return 0
     chosen = [name for name in found if not wanted or any(part in name for part in wanted)]
     if not chosen:
         print(f"no benchmark is named {' or '.join(wanted) or 'bench_*.py'}; there are: {', '.join(found) or 'none'}")

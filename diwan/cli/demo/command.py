@@ -24,6 +24,7 @@ from diwan.cli.demo.evidence import Evidence, WalletTotals
 from diwan.cli.demo.gather import NotSettledError, close_tables, everything_applied, gather, wallet_totals
 from diwan.cli.demo.play import Count, open_tables, play_until
 from diwan.cli.demo.story import hand_story
+from diwan.cli.running import program
 from diwan.cli.stack.stack import Stack, print_report, undisturbed
 from diwan.client import DiwanClient, DiwanError, connect
 
@@ -145,7 +146,7 @@ def _print_summary(console: Console, checked: HandChecks, count: Count, *, is_we
     )
     if is_well:
         console.print("Everything holds.")
-        console.print("Go on with:  ./run up    (a house that stays; then the tour in README.md)")
+        console.print(f"Go on with:  {program()} up    (a house that stays; then the tour in README.md)")
     else:
         console.print("Something does not hold: see FAULT above.", style="bold red")
 

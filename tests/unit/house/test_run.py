@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from diwan.cli.main import app
+
 ROOT = Path(__file__).parents[3]
 TOOLS = ["sh", "cat", "cksum", "dirname", "rm"]
 FAKE = """#!/bin/sh
@@ -93,10 +95,18 @@ def test_a_set_up_that_failed_leaves_no_stamp(checkout, programs, tmp_path):
     assert not list(checkout.glob(".venv/*.stamp"))
 
 
-@pytest.mark.parametrize("arguments", [[], ["help"], ["-h"]])
+@pytest.mark.parametrize("arguments", [[], ["help"], ["-h"], ["--help"]])
 def test_help_needs_no_set_up(checkout, programs, arguments):
     done = run(checkout, programs, *arguments)
     assert (done.returncode, "usage: ./run COMMAND" in done.stdout) == (0, True)
+
+
+def test_its_help_names_every_command_of_diwan():
+    shown = subprocess.run([ROOT / "run", "--help"], capture_output=True, text=True, check=True).stdout
+    listed = {line.split()[0] for line in shown.splitlines() if line.startswith("  ")}
+    commands = {command.name for command in app.registered_commands} | {group.name for group in app.registered_groups}
+    assert commands <= listed
+    assert listed <= commands | {"test", "lint", "bench", "soak", "lock"}
 
 
 def test_scripts_are_executable_and_ci_runs_the_tests():
