@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from diwan.core.fairness import Reveal, verify_reveal
 from diwan.core.hand.decide import advance
-from diwan.core.hand.events import Acted, HandEnded, HandEvent, HandStarted, Seat
+from diwan.core.hand.events import Acted, AnchorAnswered, HandEnded, HandEvent, HandStarted, Seat
 from diwan.core.hand.inverse import command_of
 from diwan.core.hand.state import HandState
 from diwan.core.hashing import uuid_bytes
@@ -108,7 +108,11 @@ class HandCheck:
     def _check_decider(self, entry: Entry) -> None:
         """The room decides only for who leaves in mid-hand (A11)."""
         event = entry.event
-        if isinstance(event, Acted) and event.decided_by == "system" and event.seat not in self._leaving:
+        if (
+            isinstance(event, Acted | AnchorAnswered)
+            and event.decided_by == "system"
+            and event.seat not in self._leaving
+        ):
             raise Fault(Rule.NOBODY_LEFT, entry.version, "a seat that leaves", f"seat {event.seat}, which does not")
 
     def _join_group(self, entry: Entry) -> None:

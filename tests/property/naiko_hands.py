@@ -8,6 +8,9 @@ from diwan.core.hand.betting import legal_actions
 from diwan.core.hand.commands import AnswerAnchor, ExpireClock, UsePower
 from diwan.core.hand.events import NaikoDeal
 from diwan.core.hand.settings import NaikoSettings, PowerCosts
+from diwan.core.hand.state import EndedHand
+from diwan.core.table.config import TableConfig
+from diwan.core.table.state import SeatState, TableState
 from tests.property.random_hands import NOW, Played, game_of, random_command, random_start
 
 
@@ -73,3 +76,23 @@ def _answer(chance, state, version):
 
 def played_naiko(seed, **choices):
     return Played(seed, start=random_naiko_start, choose=naiko_command, **choices)
+
+
+def table_of(state):
+    """A table whose running or last hand this is, as far as views look at it."""
+    live = state.last if isinstance(state, EndedHand) else state
+    started = live.deal.started
+    return TableState(
+        table_id="t",
+        config=TableConfig(name="naiko", hand=started.settings),
+        version=1,
+        seats=tuple(
+            SeatState(one.seat, one.player, is_bot=False, sitting="", post_at_once=False, stack=one.stack)
+            for one in started.seats
+        ),
+        hand=state,
+        is_running=not isinstance(state, EndedHand),
+        hand_no=started.hand_no,
+        hand_id=started.hand_id,
+        dealt=live.deal.seats,
+    )

@@ -159,6 +159,8 @@ def check_void(played):
 def check_clock(played):
     """H7: of the player and the clock at the same instant one counts, whichever comes first; the other is told why."""
     for state in played.states[1:-1]:
+        if state.window is not None:  # Naiko: nobody's turn runs while an Anchor's target is asked
+            continue
         seat, turn, at = state.deal.seats[state.actor], state.turn, state.deadline_ms
         legal = legal_actions(game_of(state), state)
         kind = "check" if legal.check else "call"

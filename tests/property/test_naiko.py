@@ -26,10 +26,8 @@ from diwan.core.hand.events import (
 from diwan.core.hand.inverse import command_of
 from diwan.core.hand.state import EndedHand
 from diwan.core.redact import view
-from diwan.core.table.config import TableConfig
-from diwan.core.table.state import SeatState, TableState
 from diwan.core.view import SPECTATOR, Lens
-from tests.property.naiko_hands import played_naiko
+from tests.property.naiko_hands import played_naiko, table_of
 from tests.property.random_hands import game_of, seeds
 from tests.property.test_hands import CHECKS, folded
 
@@ -226,7 +224,7 @@ def check_window(played):
         assert (after.window.deadline_ms, after.deadline_ms) == (late, state.deadline_ms)
 
 
-def check_clock(played):
+def check_standing_clock(played):
     """NK-40: the declarer's turn begins again with the time that it had left; a power alone changes no deadline."""
     for command, batch, before, after in zip(
         played.commands, played.batches, played.states[:-1], played.states[1:], strict=True
@@ -294,25 +292,6 @@ class Watched(dict):
         return super().__getitem__(position)
 
 
-def table_of(state):
-    live = state.last if isinstance(state, EndedHand) else state
-    started = live.deal.started
-    return TableState(
-        table_id="t",
-        config=TableConfig(name="naiko", hand=started.settings),
-        version=1,
-        seats=tuple(
-            SeatState(one.seat, one.player, is_bot=False, sitting="", post_at_once=False, stack=one.stack)
-            for one in started.seats
-        ),
-        hand=state,
-        is_running=not isinstance(state, EndedHand),
-        hand_no=started.hand_no,
-        hand_id=started.hand_id,
-        dealt=live.deal.seats,
-    )
-
-
 def seen_by(state, cards, lens):
     return view(table_of(state), cards, lens, names={}, next_hand_id="n")
 
@@ -344,7 +323,7 @@ ALL = [
     check_referee,
     check_offers,
     check_window,
-    check_clock,
+    check_standing_clock,
     check_limit,
     check_inverse,
     check_void,
