@@ -40,8 +40,8 @@ _SUIT_BITS: Final = 12
 _SUITS: Final = (1 << _SUIT_BITS) - 1
 # Seven of these numbers, none more than four times, have a sum that no other seven have: the keys of K. Shackleton's
 # SpecialKEval. A test counts the sums.
-_RANK_KEYS: Final = (0, 1, 5, 22, 98, 453, 2031, 8698, 22854, 83661, 262349, 636345, 1479181)
-_CODES: Final = tuple((_RANK_KEYS[card >> 2] << _SUIT_BITS) | (1 << (3 * (card & 3))) for card in DECK)
+RANK_KEYS: Final = (0, 1, 5, 22, 98, 453, 2031, 8698, 22854, 83661, 262349, 636345, 1479181)
+_CODES: Final = tuple((RANK_KEYS[card >> 2] << _SUIT_BITS) | (1 << (3 * (card & 3))) for card in DECK)
 
 # Suit with five or more cards, plus one, for each setting of the four counters; 0 where there is none.
 _FLUSH_SUITS: Final = bytes(
@@ -57,8 +57,8 @@ _BY_FLUSH_RANKS: Final[dict[int, int]] = {}
 _CATEGORY_ENDS: Final[list[int]] = []
 
 # For Omaha the same with smaller keys: the least of which five, none more than four times, have a sum of their own.
-_OMAHA_KEYS: Final = (0, 1, 5, 22, 94, 312, 992, 2422, 5624, 12522, 19998, 43258, 79415)
-_OMAHA_CODES: Final = tuple((_OMAHA_KEYS[card >> 2] << _SUIT_BITS) | (1 << (3 * (card & 3))) for card in DECK)
+OMAHA_KEYS: Final = (0, 1, 5, 22, 94, 312, 992, 2422, 5624, 12522, 19998, 43258, 79415)
+_OMAHA_CODES: Final = tuple((OMAHA_KEYS[card >> 2] << _SUIT_BITS) | (1 << (3 * (card & 3))) for card in DECK)
 # Where the counter of the suit with three or more cards stands, plus one, for each setting of the board's counters.
 _FLUSH_BOARDS: Final = tuple(
     next((3 * suit + 1 for suit in range(4) if counters >> (3 * suit) & 7 >= 3), 0)
@@ -185,7 +185,7 @@ def _multisets(size: int) -> list[tuple[int, ...]]:
 
 
 def _key(ranks: Iterable[int]) -> int:
-    return sum(_RANK_KEYS[rank] for rank in ranks)
+    return sum(RANK_KEYS[rank] for rank in ranks)
 
 
 def _fill_flushes(best_of_five: dict[tuple[int, ...], int]) -> None:
@@ -212,7 +212,7 @@ def _add_a_card(size: int, smaller: dict[int, int]) -> dict[int, int]:
     larger: dict[int, int] = {}
     for ranks in _multisets(size):
         key = _key(ranks)
-        larger[key] = max([smaller[key - _RANK_KEYS[rank]] for rank in set(ranks)])
+        larger[key] = max([smaller[key - RANK_KEYS[rank]] for rank in set(ranks)])
     return larger
 
 
@@ -295,7 +295,7 @@ def _index_omaha(fours: Sequence[tuple[int, ...]]) -> None:
     """Lay out the rows, side by side; a key that no cards have leads behind the last."""
     boards = _multisets(5)
     size = len(boards) * len(fours)
-    largest = 4 * _OMAHA_KEYS[-1] + _OMAHA_KEYS[-2]
+    largest = 4 * OMAHA_KEYS[-1] + OMAHA_KEYS[-2]
     _OMAHA_PLACES[:] = _OMAHA_BEGINS[:] = [size] * (largest + 1)
     for place, four in enumerate(fours):
         _OMAHA_PLACES[_omaha_key(four)] = place
@@ -305,4 +305,4 @@ def _index_omaha(fours: Sequence[tuple[int, ...]]) -> None:
 
 
 def _omaha_key(ranks: Iterable[int]) -> int:
-    return sum([_OMAHA_KEYS[rank] for rank in ranks])
+    return sum([OMAHA_KEYS[rank] for rank in ranks])

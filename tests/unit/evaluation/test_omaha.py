@@ -100,7 +100,7 @@ def text(cards):
 
 
 def test_every_five_ranks_and_every_four_have_a_key_of_their_own():
-    keys = evaluation._OMAHA_KEYS
+    keys = evaluation.OMAHA_KEYS
     for size in (4, 5):
         sums = [
             sum(keys[rank] for rank in ranks)
