@@ -52,7 +52,6 @@ class BuyIns:
             return
         task = asyncio.create_task(self._resolve(actor, seat), name=f"buy-in-{pending.transfer_id}")
         self._following[pending.transfer_id] = task
-        task.add_done_callback(lambda _: self._following.pop(pending.transfer_id, None))
 
     async def settled(self, transfer_id: str) -> None:
         """Wait until a transfer is answered; raises WALLET_UNAVAILABLE at the first attempt that was not.
@@ -76,20 +75,28 @@ class BuyIns:
     async def _resolve(self, actor: Actor, seat: SeatState) -> None:
         assert seat.pending is not None, "only pending transfers are followed"  # noqa: S101
         transfer_id = seat.pending.transfer_id
+        try:
+            await self._ask_until_answered(actor, seat, transfer_id)
+        finally:
+            # In one step: whoever asks from now on finds nothing under way, and everybody who waits is told.
+            self._following.pop(transfer_id, None)
+            self._tell(transfer_id, lambda waiting: waiting.set_result(None))
+
+    async def _ask_until_answered(self, actor: Actor, seat: SeatState, transfer_id: str) -> None:
         attempt = 0
         while True:
             try:
                 refusal = await self._asked(actor, seat)
                 await self._record(actor, transfer_id, refusal)
-                break
             except (WalletUnknown, Rejected) as error:
                 _log.warning("buy_in_unresolved", transfer=transfer_id, attempt=attempt, why=str(error))
                 self._tell(transfer_id, lambda waiting: waiting.set_exception(Rejected("WALLET_UNAVAILABLE")))
                 if isinstance(error, Rejected) and error.reason in {"TABLE_MOVED", "SERVICE_DRAINING"}:
                     return
+            else:
+                return
             await asyncio.sleep(RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)])
             attempt += 1
-        self._tell(transfer_id, lambda waiting: waiting.set_result(None))
 
     async def _asked(self, actor: Actor, seat: SeatState) -> Rejected | None:
         """Ask the wallet; return its refusal, None where the chips have moved."""
