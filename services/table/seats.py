@@ -147,7 +147,8 @@ class Seats:
         request: pb.SitDownRequest | pb.TopUpRequest | pb.SetSittingOutRequest | pb.StandUpRequest | pb.ActRequest,
         call: Call,
     ) -> tuple[str, Actor]:
-        player = call.caller.seat_holder(request.on_behalf_of)
+        # Who may ask at all stands in the contract; an operator removes whom it names.
+        player = call.caller.acting_player(request.on_behalf_of)
         fields.request_id(request.request_id)
         return player, await self._tables.get(fields.an_id(request.table_id, "table_id"))
 
