@@ -218,8 +218,8 @@ def _at_the_table(event: TableOnlyEvent) -> str:
             return f"sits out ({cause.replace('_', ' ')})"
         case SatIn():
             return "comes back"
-        case StandUpRequested(cause=cause):
-            return f"leaves after the hand ({cause.replace('_', ' ')})"
+        case StandUpRequested(cause=cause, requested_by=by):
+            return f"leaves after the hand ({cause.replace('_', ' ')}{f' {by}' if by else ''})"
         case SeatReleased(player=player, amount=amount):
             return f"is free again, {amount} go home with {player}"
         case HandOpened(opened_by=opened_by, lens=lens, reason=reason):

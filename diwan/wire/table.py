@@ -149,10 +149,13 @@ def _write_stand_up_requested(message: pb.StandUpRequested, event: table.StandUp
     message.seat = event.seat
     message.cause = CAUSE_NUMBER[event.cause]
     message.requested_at_ms = event.requested_at_ms
+    message.requested_by = event.requested_by
 
 
 def _read_stand_up_requested(message: pb.StandUpRequested) -> table.StandUpRequested:
-    return table.StandUpRequested(message.seat, CAUSE_NAME[message.cause], message.requested_at_ms)
+    return table.StandUpRequested(
+        message.seat, CAUSE_NAME[message.cause], message.requested_at_ms, message.requested_by
+    )
 
 
 def _write_seat_released(message: pb.SeatReleased, event: table.SeatReleased) -> None:

@@ -115,13 +115,14 @@ class Seats:
         """Leave, or be removed by an operator; a bot says whether it makes room (CL-6)."""
         player, actor = await self._asked(request, call)
         cause: SeatCause = "player"
+        by = ""
         if call.caller.role is Role.OPERATOR:
-            cause = "operator"
+            cause, by = "operator", call.caller.subject
         if request.is_yielding:
             if call.caller.role is not Role.BOT:
                 raise Rejected("FIELD_INVALID", field="is_yielding", why="only a bot makes room")
             cause = "yielded"
-        return await self._ask(actor, request, call, lambda _: StandUp(player, cause, actor.clock.now_ms()))
+        return await self._ask(actor, request, call, lambda _: StandUp(player, cause, actor.clock.now_ms(), by))
 
     async def act(self, request: pb.ActRequest, call: Call) -> Answer:
         """Decide; the same request id by stream is the same request."""

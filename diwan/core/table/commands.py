@@ -85,6 +85,7 @@ class StandUp(Struct, frozen=True):
     player: str
     cause: SeatCause
     now_ms: int
+    requested_by: str = ""  # the operator who removes the player
 
 
 class CommitSecret(Struct, frozen=True):

@@ -85,11 +85,15 @@ class SatIn(Struct, frozen=True, tag=True):
 
 
 class StandUpRequested(Struct, frozen=True, tag=True):
-    """A player leaves after the hand; until then the room decides as RULES.md A11 says."""
+    """A player leaves after the hand; until then the room decides as RULES.md A11 says.
+
+    ``requested_by`` is who else asked for it: the operator who removes the player, or empty.
+    """
 
     seat: Seat
     cause: SeatCause
     requested_at_ms: int
+    requested_by: str = ""
 
 
 class SeatReleased(Struct, frozen=True, tag=True):

@@ -123,4 +123,4 @@ def _seat_command(event: _SeatAct, state: TableState | None) -> TableCommand | N
         case SatIn():
             return SitIn(seat.player, event.post_at_once, event.sat_in_at_ms)
         case StandUpRequested():
-            return StandUp(seat.player, event.cause, event.requested_at_ms)
+            return StandUp(seat.player, event.cause, event.requested_at_ms, event.requested_by)

@@ -29,7 +29,7 @@ def sit_in(state: TableState, command: SitIn) -> SatIn:
 def stand_up(state: TableState, command: StandUp) -> StandUpRequested:
     """Leave; the seat is released at once where no hand and no transfer holds it."""
     seat = _staying(state, command.player)
-    return StandUpRequested(seat.seat, command.cause, command.now_ms)
+    return StandUpRequested(seat.seat, command.cause, command.now_ms, command.requested_by)
 
 
 def _staying(state: TableState, player: str) -> SeatState:

@@ -100,6 +100,8 @@ async def test_the_log_says_whether_a_player_left_was_removed_or_a_bot_made_room
         ("ben", "SEAT_CAUSE_OPERATOR"),
         ("bot:one", "SEAT_CAUSE_YIELDED"),
     ]
+    asked = [event_pb2.Event.FromString(event.body).stand_up_requested for event in events if event.type_id == 48]
+    assert [each.requested_by for each in asked] == ["", "ops", ""]
 
 
 async def test_a_table_closes_after_the_running_hand_and_its_streams_end(house):
