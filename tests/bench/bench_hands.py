@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pokerkit import Automation, HandHistory, NoLimitTexasHoldem
 
 from diwan.core.cards import format_card, format_cards
-from diwan.core.evaluation import evaluate
+from diwan.core.evaluation import evaluate, evaluate_omaha, prepare_omaha
 from diwan.core.games import GAMES
 from diwan.core.hand.betting import legal_actions, price_of
 from diwan.core.hand.commands import Act, StartHand
@@ -183,6 +183,17 @@ def evaluator_rate(count=200_000) -> float:
     return count / (time.perf_counter() - started)
 
 
+def omaha_rate(count=100_000) -> float:
+    chance = random.Random(8)
+    hands = [chance.sample(range(52), 9) for _ in range(count)]
+    halves = [(hand[:4], hand[4:]) for hand in hands]
+    prepare_omaha()
+    started = time.perf_counter()
+    for hole, board in halves:
+        evaluate_omaha(hole, board)
+    return count / (time.perf_counter() - started)
+
+
 def main(rounds: int = 5, count: int = 400) -> None:
     """Print medians and ratios of ``rounds`` rounds of ``count`` hands."""
     seeds = list(range(count))
@@ -191,7 +202,7 @@ def main(rounds: int = 5, count: int = 400) -> None:
     texts = [phh_of(*hand) for hand in hands[: len(few)]]
     check_pokerkit(texts)
     figures: dict[str, list[float]] = {
-        key: [] for key in ("play", "play peer", "check", "fold", "check peer", "seven cards")
+        key: [] for key in ("play", "play peer", "check", "fold", "check peer", "seven cards", "Omaha")
     }
     for _ in range(rounds):
         figures["play"].append(count * rate(play_ours, seeds))
@@ -200,12 +211,14 @@ def main(rounds: int = 5, count: int = 400) -> None:
         figures["check peer"].append(len(few) * rate(check_pokerkit, texts))
         figures["fold"].append(count * rate(fold_ours, hands))
         figures["seven cards"].append(evaluator_rate())
+        figures["Omaha"].append(omaha_rate())
     actions = sum(isinstance(event, Acted) for _, log in hands for event in log) / count
     print(f"{count} hands of {SEATS} seats, {actions:.1f} actions a hand, {rounds} rounds; median (lowest-highest)")
     report("play", figures["play"], figures["play peer"], "hands")
     report("check", figures["check"], figures["check peer"], "hands")
     report("fold", figures["fold"], figures["check peer"], "hands")
     print(f"seven cards, one call: {statistics.median(figures['seven cards']):,.0f} a second")
+    print(f"Omaha, one call: {statistics.median(figures['Omaha']):,.0f} a second")
 
 
 if __name__ == "__main__":
