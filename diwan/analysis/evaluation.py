@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diwan.analysis.tables import (
-    RANK_SETS_BY_SUIT,
     SUIT_BITS,
     Codes,
     OmahaTables,
     Strengths,
     codes,
     omaha_tables,
+    rank_sets,
     strengths_by_rank_set,
     strengths_by_ranks,
     suits_of,
@@ -122,8 +122,7 @@ class _Buffers(NamedTuple):
         index, sums, more = self.at[:count], self.sums[:count], self.more[:count]
         out = sums
         for column in range(0, size - 1, 2):
-            # Two neighbours at once, as one number of 16 bits.
-            index[:] = np.ndarray(count, "<u2", cards, column, (size,))
+            index[:] = _neighbours(cards, column)
             np.take(of.double, index, out=out, mode="clip")
             if column:
                 sums += more
@@ -139,13 +138,23 @@ def _as_bytes(cards: Cards) -> Bytes:
     return np.ascontiguousarray(cards, dtype=np.uint8)
 
 
+def _neighbours(cards: Bytes, column: int) -> NDArray[np.uint16]:
+    """Return the cards of a column and the next one as one number of 16 bits, where they lie."""
+    count, size = cards.shape
+    return np.ndarray(count, "<u2", cards, column, (size,))
+
+
 def _rank_sets(cards: Bytes, rows: NDArray[np.intp], suits: NDArray[np.uint8]) -> NDArray[np.uint16]:
     """Return the ranks of some hands' cards of one suit each, as sets."""
-    offsets = suits.astype(np.intp) * len(DECK)
-    chosen = cards[rows]
-    sets = np.zeros(len(rows), dtype=np.uint16)
-    for column in range(cards.shape[1]):
-        sets |= RANK_SETS_BY_SUIT.take(offsets + chosen[:, column], mode="clip")
+    single, double = rank_sets()
+    size = cards.shape[1]
+    begins = suits.astype(np.intp)
+    offsets = begins * (len(double) // 4)
+    sets = double.take(offsets + _neighbours(cards, 0)[rows], mode="clip")
+    for column in range(2, size - 1, 2):
+        sets |= double.take(offsets + _neighbours(cards, column)[rows], mode="clip")
+    if size % 2:
+        sets |= single.take(begins * len(DECK) + cards[rows, -1], mode="clip")
     return sets
 
 

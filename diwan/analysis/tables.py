@@ -26,10 +26,6 @@ type _Five = Callable[[Sequence[Ranks], Sequence[Ranks]], Strengths]
 SUIT_BITS: Final = 9
 _SUIT_DIGITS: Final = (0, 1, 8, 64)
 _RANK_SETS: Final = 1 << 13
-RANK_SETS_BY_SUIT: Final = np.array(
-    [1 << (card >> 2) if card & 3 == suit else 0 for suit in range(4) for card in DECK], dtype=np.uint16
-)
-"""Each card's rank as one bit, 0 for cards of other suits. Index: ``52 * suit + card``."""
 
 
 class Codes(NamedTuple):
@@ -46,6 +42,27 @@ def codes(keys: tuple[int, ...]) -> Codes:
     double = np.zeros((len(DECK), 256), dtype=np.uint32)
     double[:, : len(DECK)] = np.add.outer(single, single)
     return Codes(single, double.reshape(-1))
+
+
+class RankSets(NamedTuple):
+    """The ranks of cards of one suit, one bit each, 0 for cards of other suits: of single cards, and of two as above.
+
+    Index: the suit times the length of a suit's part, plus the card or the two.
+    """
+
+    single: NDArray[np.uint16]
+    double: NDArray[np.uint16]
+
+
+@cache
+def rank_sets() -> RankSets:
+    """Return the sets of ranks."""
+    single = np.array(
+        [[1 << (card >> 2) if card & 3 == suit else 0 for card in DECK] for suit in range(4)], dtype=np.uint16
+    )
+    double = np.zeros((4, len(DECK), 256), dtype=np.uint16)
+    double[:, :, : len(DECK)] = single[:, :, None] | single[:, None, :]
+    return RankSets(single.reshape(-1), double.reshape(-1))
 
 
 @cache

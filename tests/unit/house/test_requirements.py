@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-LOCKS = ["dev", "runtime", "build"]
+LOCKS = ["dev", "runtime", "build", "bench"]
 PINNED = re.compile(r"^(?P<name>[a-z0-9-]+)==(?P<version>[^ ;\\]+)", re.MULTILINE)
 
 
@@ -48,7 +48,13 @@ def test_what_the_project_asks_for_is_in_the_lock():
         *(name for group in project["dependency-groups"].values() for name in group),
     ]
     names = {re.split(r"[=<>~! ]", requirement)[0].lower() for requirement in asked}
-    assert names <= set(versions("dev"))
+    assert names <= {*versions("dev"), *versions("bench")}
+
+
+def test_what_benchmarks_need_besides_is_in_no_other_lock():
+    """Peers to measure against are installed by ``./run bench`` alone."""
+    assert {"eval7", "phevaluator"} <= set(versions("bench"))
+    assert not {"eval7", "phevaluator"} & set(versions("dev"))
 
 
 def test_the_build_is_pinned_the_same_with_and_without_isolation():
