@@ -7,7 +7,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import FrameType
@@ -67,21 +67,24 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
+async def _nothing(_stack: Stack) -> None:
+    """Come between play and checks with nothing."""
+
+
 def run_demo(
-    data: Path, hands: int, tables: int, *, before_checks: Callable[[Stack, list[str]], None] | None = None
+    data: Path, hands: int, tables: int, *, before_checks: Callable[[Stack], Awaitable[None]] = _nothing
 ) -> bool:
     """Run the demo in a data directory; returns whether every check holds.
 
-    ``before_checks`` is called with the stack and the table ids when play has ended: tests spoil something there.
+    ``before_checks`` is awaited with the stack when play has ended: a test spoils something there.
     """
     console = Console(highlight=False)
     began = time.monotonic()
     console.print("Starting PostgreSQL, NATS, wallet, table, bots and audit on this machine ...")
     with Stack(data, report=_quiet_report, overrides=DEMO_SETTINGS) as stack:
         console.print(f"Open after {time.monotonic() - began:.1f} s. {tables} tables, filled with bots:")
-        spoil = (lambda ids: before_checks(stack, ids)) if before_checks else (lambda _: None)
         try:
-            return asyncio.run(_play_and_check(stack, hands, tables, console, spoil))
+            return asyncio.run(_play_and_check(stack, hands, tables, console, before_checks))
         except (DiwanError, NotSettledError) as error:
             console.print(f"FAULT {error}", style="bold red")
             console.print(f"The services' own words: {_last_words(stack)}")
@@ -97,7 +100,7 @@ def _quiet_report(name: str, what: str) -> None:
 
 
 async def _play_and_check(
-    stack: Stack, hands: int, tables: int, console: Console, spoil: Callable[[list[str]], None]
+    stack: Stack, hands: int, tables: int, console: Console, before_checks: Callable[[Stack], Awaitable[None]]
 ) -> bool:
     token = stack.token("demo", Role.OPERATOR)
     async with connect(stack.places.services, token) as client:
@@ -107,7 +110,7 @@ async def _play_and_check(
         totals = [await wallet_totals(client)]  # in mid-play: chips are on the tables
         await close_tables(client, table_ids)
         await everything_applied(client)
-        spoil(table_ids)
+        await before_checks(stack)
         console.print("\nPlay is over. Reading everything back and checking it:")
         return await _check(client, stack, totals, count, console)
 

@@ -118,11 +118,15 @@ async def test_a_changed_card_is_found_even_when_the_chain_was_mended_behind_it(
 
 async def test_a_changed_result_is_found_when_the_acts_are_decided_again(house):
     """An owner pays one seat the other's chips and mends the chain: the rules say otherwise."""
-    hand_id, stream_id, events = (await hands_of(house))[2]
-    row = events[HandEnded]
-    ended = decode(row["type_id"], row["schema_v"], row["body"]).event
-    packed = b"".join(_varint(each) for each in ended.payoffs)
-    swapped = b"".join(_varint(each) for each in reversed(ended.payoffs))
+
+    def payoffs_of(row):
+        return decode(row["type_id"], row["schema_v"], row["body"]).event.payoffs
+
+    hands = [(*hand[:2], hand[2][HandEnded], payoffs_of(hand[2][HandEnded])) for hand in (await hands_of(house))[2:]]
+    # The first and the last of them are exchanged below.
+    hand_id, stream_id, row, payoffs = next(hand for hand in hands if hand[3][0] != hand[3][-1])
+    packed = b"".join(_varint(each) for each in payoffs)
+    swapped = b"".join(_varint(each) for each in (payoffs[-1], *payoffs[1:-1], payoffs[0]))
     assert packed in row["body"]
     assert packed != swapped
 
@@ -192,6 +196,21 @@ async def test_a_dropped_message_is_found_in_its_hand(house):
 
     assert not results["copies"].holds
     assert results["copies"].at_fault == f"hand {hand_id}"
+
+
+async def test_a_hand_that_the_audit_has_not_verified_is_found(house):
+    """The audit's own word counts, beside what the demo finds by itself."""
+    async with owner_of(house, "audit") as connection:
+        spoil = "update hand set verdict = $1 where hand_id = (select min(hand_id) from hand)"
+        await connection.execute(spoil, 2)
+        try:
+            results = await house.results()
+        finally:
+            await connection.execute(spoil, 1)
+
+    assert not results["audit"].holds
+    assert results["audit"].detail == "1 not verified, 0 cannot say"
+    assert results["digest"].holds
 
 
 async def forge_copy_without(bus, dropped):

@@ -1,0 +1,76 @@
+"""`diwan demo` as a command: every line that it promises, and its exit status (README "Two commands")."""
+
+import re
+import signal
+from functools import partial
+
+import asyncpg
+import pytest
+from typer.testing import CliRunner
+
+from diwan.cli.demo import command
+from diwan.cli.main import app
+from diwan.cli.stack.stack import superuser_database_url
+from diwan.core.hand.events import HandEnded, HandStarted
+from diwan.wire.events import decode
+
+pytestmark = pytest.mark.timeout(240)
+
+WIDE = {"COLUMNS": "200"}
+CHECKS = (
+    r"every hand replayed from its log to its digest: \d+ hands, \d+ events",
+    r"every act decided again by the rules: \d+ acts",
+    r"every commitment and shown card proved: \d+ cards",
+    r"ledger sums to zero and every seat's escrow is its stack: \d+ escrows at 2 moments",
+    r"the bus copy read back equals the store: \d+ messages of 2 feeds",
+    r"the independent audit agrees: \d+ hands verified",
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_signals(monkeypatch):
+    """The command sets handlers for a process of its own; this one goes on after it."""
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+
+
+def test_the_demo_plays_checks_tells_a_hand_and_ends_well():
+    result = CliRunner().invoke(app, ["demo", "--hands", "8", "--tables", "2"], env=WIDE)
+
+    assert result.exit_code == 0, result.output
+    for check in CHECKS:
+        assert re.search("holds  " + check, result.output), check
+    assert "One hand, step by step:" in result.output
+    assert int(re.search(r"(\d+) hands, \d+ acts; played at", result.output)[1]) >= 8
+    assert "Everything holds." in result.output
+    assert "FAULT" not in result.output
+
+
+async def flip_a_byte(spoiled, stack):
+    """Flip the last byte of the first hand's end, as only the database's superuser could; note which hand that is."""
+    connection = await asyncpg.connect(superuser_database_url(stack.places, "diwan_table"))
+    await connection.execute("set session_replication_role = replica")
+    rows = await connection.fetch("select * from event order by stream_id, version")
+    for row in rows:
+        event = decode(row["type_id"], row["schema_v"], row["body"]).event
+        if isinstance(event, HandStarted):
+            hand_id = event.hand_id
+        if isinstance(event, HandEnded):
+            body = bytes([*row["body"][:-1], row["body"][-1] ^ 1])
+            place = (row["stream_id"], row["version"])
+            await connection.execute("update event set body = $3 where stream_id = $1 and version = $2", *place, body)
+            spoiled.append(hand_id)
+            break
+    await connection.close()
+
+
+def test_a_spoiled_house_ends_with_1_and_names_the_hand(monkeypatch):
+    spoiled = []
+    spoiling = partial(command.run_demo, before_checks=partial(flip_a_byte, spoiled))
+    monkeypatch.setattr(command, "run_demo", spoiling)
+
+    result = CliRunner().invoke(app, ["demo", "--hands", "4", "--tables", "1"], env=WIDE)
+
+    assert result.exit_code == 1, result.output
+    assert "FAULT  every hand replayed from its log to its digest" in result.output
+    assert f"hand {spoiled[0]}: " in result.output
+    assert "Everything holds." not in result.output
