@@ -162,3 +162,31 @@ def test_json_is_one_object_a_scenario(tmp_path):
     first, second = map(json.loads, result.stdout.splitlines())
     assert first["passed"]
     assert second["failures"] == [{"where": "end", "what": "won", "expected": [0, 0], "found": [0, 10]}]
+
+
+NAIKO = HAND | {"game": "naiko", "carousel": ["hidden_glance", "sleeve_trick", "short_anchor"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rules": {"activations_per_round": -1}}, "SETTING_INVALID setting=activations_per_round"),
+        ({"rules": {"void_rule": "off"}}, "unknown key 'void_rule' in rules"),
+        ({"rules": {"naiko": {}}}, "unknown key 'naiko' in rules"),
+        ({"carousel": ["hidden_glance", "luck"]}, "carousel: Invalid enum value 'luck'"),
+        ({"destellos": [3]}, "destellos: one number a seat is needed"),
+        ({"steps": [{"seat": 0, "power": "sleeve_trick", "discard": 7}]}, "discard in step 0: 7 is no card"),
+    ],
+)
+def test_what_makes_no_sense_in_naiko_is_unreadable(changes, message):
+    (failure,) = [str(failure) for failure in run_line(json.dumps(NAIKO | changes)).failures]
+    assert failure.startswith("the scenario: unreadable: ")
+    assert message in failure
+
+
+def test_a_naiko_hand_without_destellos_begins_with_the_gain_of_its_deal():
+    """C1; a carousel that cannot be begins no hand."""
+    steps = [{"expect": {"destellos": [1, 1]}}, {"seat": 0, "do": "fold"}]
+    assert [str(each) for each in run_line(json.dumps(NAIKO | {"steps": steps})).failures] == []
+    wrong = NAIKO | {"carousel": ["hidden_glance", "sleeve_trick", "seal_shield"]}
+    assert "SETTING_INVALID setting=carousel" in str(run_line(json.dumps(wrong)).failures[0])

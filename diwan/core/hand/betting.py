@@ -149,7 +149,8 @@ def legal_actions(game: Holdem, state: LiveHand) -> LegalActions | None:
     all_in = bet + stack
     to_call = min(price - bet, stack) if price > bet else 0
     lift = pot_to = None
-    if state.window is not None:
+    naiko = state.naiko
+    if naiko is not None and naiko.window is not None:
         return _nothing_but(state.deal.seats[place], to_call)
     if all_in > price and may_lift(game, state, place):
         lowest, highest = lift_bounds(game, state, place, price)
@@ -166,7 +167,7 @@ def legal_actions(game: Holdem, state: LiveHand) -> LegalActions | None:
         to_call=to_call,
         pot_to=pot_to,
         sarab=game.has_sarab and (all_in <= price or lift is not None or game.is_sarab_free(state)),
-        powers=game.usable_powers(state, place),
+        powers=() if naiko is None else game.usable_powers(state, place),
     )
 
 
