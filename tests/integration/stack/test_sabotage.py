@@ -182,16 +182,17 @@ async def test_a_dropped_message_is_found_in_its_hand(house):
         dropped = await connection.fetchval(
             "select global_seq from feed where stream_id = $1 and version = $2", stream_id, events[HandEnded]["version"]
         )
-    relay = house.stack.child("table").pid
     bus = Bus.start(house.stack.admin_nats_url(), "spoiler")
     try:
         await bus.ready()
-        os.kill(relay, signal.SIGSTOP)
-        await forge_copy_without(bus, dropped)
-        os.kill(relay, signal.SIGCONT)
-        results = await house.results()
+        last = (await bus.stream_state("table")).last_seq
+        messages = [await bus.message("table", number) for number in range(1, last + 1)]
+        try:
+            await forge_copy(house, bus, messages, dropped)
+            results = await house.results()
+        finally:
+            await forge_copy(house, bus, messages)  # whole again, for the other tests of this house
     finally:
-        os.kill(relay, signal.SIGCONT)
         await bus.close()
 
     assert not results["copies"].holds
@@ -213,17 +214,23 @@ async def test_a_hand_that_the_audit_has_not_verified_is_found(house):
     assert results["digest"].holds
 
 
-async def forge_copy_without(bus, dropped):
+async def forge_copy(house, bus, messages, dropped=None):
+    """Make the table's copy anew from its messages, if wanted without one, while the relay is held still."""
     name = stream_name("table")
-    last = (await bus.stream_state("table")).last_seq
-    messages = [await bus.message("table", number) for number in range(1, last + 1)]
-    config = (await bus.request(f"$JS.API.STREAM.INFO.{name}", b""))["config"]
-    await bus.request(f"$JS.API.STREAM.DELETE.{name}", b"")
-    await bus.request(f"$JS.API.STREAM.CREATE.{name}", json.dumps(config | {"deny_delete": False}).encode())
-    for message in messages:
-        headers = {key: value for key, value in message.headers.items() if not key.startswith("Nats-")}
-        await bus.request(message.subject, message.body, headers=headers)
-    await bus.request(f"$JS.API.STREAM.MSG.DELETE.{name}", json.dumps({"seq": dropped, "no_erase": True}).encode())
+    relay = house.stack.child("table").pid
+    os.kill(relay, signal.SIGSTOP)
+    try:
+        config = (await bus.request(f"$JS.API.STREAM.INFO.{name}", b""))["config"]
+        await bus.request(f"$JS.API.STREAM.DELETE.{name}", b"")
+        await bus.request(f"$JS.API.STREAM.CREATE.{name}", json.dumps(config | {"deny_delete": False}).encode())
+        for message in messages:
+            headers = {key: value for key, value in message.headers.items() if not key.startswith("Nats-")}
+            await bus.request(message.subject, message.body, headers=headers)
+        if dropped is not None:
+            drop = json.dumps({"seq": dropped, "no_erase": True}).encode()
+            await bus.request(f"$JS.API.STREAM.MSG.DELETE.{name}", drop)
+    finally:
+        os.kill(relay, signal.SIGCONT)
 
 
 def _varint(value):
