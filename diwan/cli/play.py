@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from diwan.chassis.access import Role
-from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, running_stack
+from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, refusal_text, running_stack
 from diwan.client import DiwanClient, DiwanError, ProofFailed, SeatStream, connect
 from diwan.core.cards import format_card
 
@@ -52,7 +52,7 @@ def play(
     try:
         asyncio.run(run())
     except (DiwanError, ProofFailed) as error:
-        typer.echo(f"diwan play: {error}", err=True)
+        typer.echo(f"diwan play: {refusal_text(error) if isinstance(error, DiwanError) else error}", err=True)
         raise typer.Exit(1) from None
 
 
@@ -79,7 +79,9 @@ class Player:
             if error.reason != "ALREADY_SEATED":
                 raise
             print("You are back at your seat.")
-        print(f"{HELP}\n")
+        if not self._is_auto:
+            print(HELP)
+        print("You wait for the next hand.\n")
         try:
             await self._at_the_table()
         finally:
@@ -143,7 +145,7 @@ class Player:
             except ValueError:
                 print(f"  {HELP}")
             except DiwanError as error:
-                print(f"  refused: {error}")
+                print(f"  refused: {refusal_text(error)}")
                 if error.reason in {"STALE_TURN", "DEADLINE_PASSED", "HAND_OVER", "NOT_YOUR_TURN"}:
                     return True
             else:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from diwan.chassis.access import Role
-from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, running_stack
+from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, refusal_text, running_stack
 from diwan.client import DiwanError, connect
 from diwan.client.tables import Tables
 from diwan.core.cards import format_card
@@ -81,7 +81,7 @@ def replay(
     try:
         told = asyncio.run(_over_grpc(wanted, *_access(address, token, data)))
     except (DiwanError, ReplayFailedError) as error:
-        typer.echo(f"diwan replay: {error}", err=True)
+        typer.echo(f"diwan replay: {refusal_text(error) if isinstance(error, DiwanError) else error}", err=True)
         raise typer.Exit(1) from None
     show(told, Console(highlight=False), as_json=as_json)
 

@@ -11,6 +11,7 @@ import typer
 from diwan.chassis.access import Role
 from diwan.chassis.keys import SigningKey
 from diwan.cli.stack.layout import SERVICES, Addresses, Layout
+from diwan.client import DiwanError
 
 DEFAULT_DATA: Final = Path(".data")
 
@@ -22,6 +23,11 @@ DataOption = Annotated[
 def program() -> str:
     """Return how this program was called: ``./run`` says so for itself, since nothing else is on a newcomer's PATH."""
     return os.environ.get("DIWAN_PROGRAM", "diwan")
+
+
+def refusal_text(error: DiwanError) -> str:
+    """Return a refusal for a person: the sentence, which has the facts in it, then the reason for programs."""
+    return f"{error.message} ({error.reason})" if error.message else str(error)
 
 
 def running_stack(data: Path) -> tuple[Layout, Addresses]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from diwan.chassis.access import Role
-from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, running_stack
+from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, program, refusal_text, running_stack
 from diwan.client import DiwanClient, DiwanError, connect
 
 app = typer.Typer(help="Open, list and close tables; list hands.", no_args_is_help=True)
@@ -31,7 +31,7 @@ def as_operator[R](data: DataOption, command: str, work: Callable[[DiwanClient],
     try:
         return asyncio.run(connected())
     except DiwanError as error:
-        typer.echo(f"diwan {command}: {error}", err=True)
+        typer.echo(f"diwan {command}: {refusal_text(error)}", err=True)
         raise typer.Exit(1) from None
 
 
@@ -66,7 +66,10 @@ def list_tables(as_json: JsonOption = False, data: DataOption = DEFAULT_DATA) ->
     async def work(client: DiwanClient) -> list[Any]:
         return [table async for table in client.tables.open_tables()]
 
-    for table in as_operator(data, "tables list", work):
+    tables = as_operator(data, "tables list", work)
+    if not tables and not as_json:
+        print(f"No table is open. Open one with: {program()} tables open NAME --bots 4")
+    for table in tables:
         stakes = f"{table.config.hand.small_blind}/{table.config.hand.big_blind}"
         players = [seat.display_name or seat.player for seat in table.seats]
         if as_json:
@@ -102,7 +105,10 @@ def list_hands(
                 break
         return found
 
-    for hand in as_operator(data, "tables hands", work):
+    hands = as_operator(data, "tables hands", work)
+    if not hands and not as_json:
+        print("No such hand has been dealt yet.")
+    for hand in hands:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(hand.started_at_ms / 1000))
         is_running = hand.last_version == 0
         if as_json:
