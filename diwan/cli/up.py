@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import threading
 from types import FrameType
@@ -36,6 +37,8 @@ def up(
         stack.start()
     except (EmbeddedError, NotPreparedError, OSError) as error:
         typer.echo(f"diwan up: {error}", err=True)
+        if isinstance(error, OSError):
+            typer.echo(f"{program()} doctor --data {shlex.quote(str(data))} looks for the reason.", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
