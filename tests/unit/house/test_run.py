@@ -19,6 +19,15 @@ case $1 in
 *) exit 7 ;;
 esac
 """
+NO_NETWORK = """#!/bin/sh
+case $1 in
+-m)
+    mkdir -p .venv/bin
+    printf '#!/bin/sh\\nexit 1\\n' >.venv/bin/python
+    chmod +x .venv/bin/python
+    ;;
+esac
+"""
 
 
 @pytest.fixture
@@ -87,6 +96,24 @@ def test_a_python_that_pyenv_keeps_is_found_without_its_shims(checkout, programs
 def test_the_first_choice_is_the_one_that_was_named(checkout, programs, tmp_path):
     add_program(programs, "mine", FAKE.format(log=tmp_path / "log"))
     assert run(checkout, programs, "test", DIWAN_PYTHON=str(programs / "mine")).returncode == 7
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_in_is_named(checkout, programs, tmp_path):
+    add_program(programs, "python3.12", FAKE.format(log=tmp_path / "log"))
+    checkout.chmod(0o555)
+    done = run(checkout, programs, "test")
+    assert (done.returncode, f"cannot write in {checkout}" in done.stderr) == (1, True)
+
+
+def test_packages_that_do_not_come_are_explained(checkout, programs):
+    """A Python whose virtual environment is made and whose pip fails, as without a network."""
+    add_program(programs, "python3.12", NO_NETWORK)
+    for tool in ("mkdir", "chmod"):
+        (programs / tool).symlink_to(shutil.which(tool))
+    done = run(checkout, programs, "test")
+    assert (done.returncode, "needs a network" in done.stderr) == (1, True)
+    assert not list(checkout.glob(".venv/*.stamp"))
 
 
 def test_a_set_up_that_failed_leaves_no_stamp(checkout, programs, tmp_path):
