@@ -135,7 +135,7 @@ class Keeper:
             stored = event.event
             head = heads.get(stored.stream_id) or _Head(LogReader(chain_start(stored.stream_id.bytes, self._kind)))
             heads[stored.stream_id] = head
-            said, fault = _read_one(head.reader, logged(event))
+            said, fault = _read_one(head.reader, event.event.logged())
             if fault is not None:
                 findings.append(_finding(event, str(fault.rule), f"expected {fault.expected}, found {fault.found}"))
             read.append(Read(event, said))
@@ -187,24 +187,6 @@ class Keeper:
                 head.running_hand = None
             case _:
                 pass
-
-
-def logged(event: FeedEvent) -> LoggedEvent:
-    """Return a feed's event as the verifier reads it."""
-    stored = event.event
-    return LoggedEvent(
-        stream_id=stored.stream_id.bytes,
-        version=stored.version,
-        event_id=stored.event_id.bytes,
-        command_id=stored.command_id.bytes,
-        epoch=stored.epoch,
-        type_id=stored.type_id,
-        schema_v=stored.schema_v,
-        recorded_at_ms=stored.recorded_at_ms,
-        body=stored.body,
-        prev_hash=stored.prev_hash,
-        hash=stored.hash,
-    )
 
 
 def _read_one(reader: LogReader, event: LoggedEvent) -> tuple[Event | None, Fault | None]:

@@ -60,10 +60,10 @@ class Conduct:
         for player, since in list(self._absent_since_ms.items()):
             if now < since + reserve_ms:
                 continue
-            del self._absent_since_ms[player]
             seat = self._actor.state.seat_of(player)
             if seat is not None and seat.leaving is None:
                 await self._actor.by_itself(StandUp(player, "disconnected", now))
+            self._absent_since_ms.pop(player, None)
 
     def stalled(self, gap_ms: int) -> None:
         """Count no time in which nobody could come back."""
@@ -203,8 +203,9 @@ class Conduct:
     async def _between_hands(self, state: TableState, now: int) -> None:
         actor = self._actor
         if self._has_refusals_to_tell(state):
+            await actor.by_itself(RecordRefusals(state.hand_no, actor.refusals.counts(), now))
+            actor.refusals.forget()
             self._refusals_told_of = state.hand_no
-            await actor.by_itself(RecordRefusals(state.hand_no, actor.refusals.taken(), now))
         elif _lacks_secret(state):
             commitment = await actor.cards.commit(state.hand_no + 1, actor.epoch)
             await actor.by_itself(CommitSecret(commitment, now))

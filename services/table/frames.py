@@ -11,6 +11,7 @@ from diwan.api.event.v1.event_pb2 import StoredEvent as StoredMessage
 from diwan.api.table.v1.table_service_pb2 import CommandResult, Heartbeat, PlayResponse, Update, WatchResponse
 from diwan.api.table.v1.view_pb2 import PrivateView as PrivateMessage
 from diwan.chassis.store import StoredEvent
+from diwan.wire.stored import stored_message
 from diwan.wire.views import varint
 
 
@@ -39,19 +40,7 @@ def stored_event_bytes(event: StoredEvent) -> bytes:
 
 def stored_event_message(event: StoredEvent) -> StoredMessage:
     """Return a stored event as its message."""
-    return StoredMessage(
-        stream_id=event.stream_id.bytes,
-        version=event.version,
-        event_id=event.event_id.bytes,
-        command_id=event.command_id.bytes,
-        epoch=event.epoch,
-        type_id=event.type_id,
-        schema_version=event.schema_v,
-        recorded_at_ms=event.recorded_at_ms,
-        body=event.body,
-        prev_hash=event.prev_hash,
-        hash=event.hash,
-    )
+    return stored_message(event.logged())
 
 
 def update_frame(events: Iterable[bytes], view: bytes | None, *, is_snapshot: bool = False) -> bytes:

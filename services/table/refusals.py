@@ -20,15 +20,17 @@ class Refusals:
         if reason in of_seat or len(of_seat) < REASONS_PER_SEAT_MAX:
             of_seat[reason] = of_seat.get(reason, 0) + 1
 
-    def taken(self) -> tuple[RefusalCount, ...]:
-        """Return all counts and begin again."""
-        counts = tuple(
+    def counts(self) -> tuple[RefusalCount, ...]:
+        """Return all counts, by seat and reason."""
+        return tuple(
             RefusalCount(seat, reason, count)
             for seat, reasons in sorted(self._counts.items())
             for reason, count in sorted(reasons.items())
         )
+
+    def forget(self) -> None:
+        """Begin again, once the counts stand in the log."""
         self._counts.clear()
-        return counts
 
     def __bool__(self) -> bool:
         return bool(self._counts)

@@ -8,9 +8,7 @@ from diwan.chassis.calls import Call
 from diwan.chassis.feed.feed import READ_EVENTS_MAX, Feed
 from diwan.chassis.feed.records import FeedEvent
 from diwan.chassis.server import Served
-from diwan.chassis.store.records import StoredEvent
 from diwan.core.decider import Rejected
-from diwan.core.log import LoggedEvent
 from diwan.wire.stored import stored_message
 
 PAGE_EVENTS: Final = 500
@@ -50,21 +48,5 @@ def served_feed(feed: Feed) -> Served:
 
 def _message(event: FeedEvent) -> pb.FeedEvent:
     return pb.FeedEvent(
-        global_seq=event.global_seq, event=stored_message(_logged(event.event)), leaf_hash=event.leaf_hash
-    )
-
-
-def _logged(stored: StoredEvent) -> LoggedEvent:
-    return LoggedEvent(
-        stream_id=stored.stream_id.bytes,
-        version=stored.version,
-        event_id=stored.event_id.bytes,
-        command_id=stored.command_id.bytes,
-        epoch=stored.epoch,
-        type_id=stored.type_id,
-        schema_v=stored.schema_v,
-        recorded_at_ms=stored.recorded_at_ms,
-        body=stored.body,
-        prev_hash=stored.prev_hash,
-        hash=stored.hash,
+        global_seq=event.global_seq, event=stored_message(event.event.logged()), leaf_hash=event.leaf_hash
     )

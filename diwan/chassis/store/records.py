@@ -5,6 +5,8 @@ from uuid import UUID
 
 import msgspec
 
+from diwan.core.log import LoggedEvent
+
 
 class NewEvent(msgspec.Struct, frozen=True):
     """One event to append: its wire type, the schema version of its body and the body's exact bytes."""
@@ -57,6 +59,22 @@ class StoredEvent(msgspec.Struct, frozen=True):
     body: bytes
     prev_hash: bytes
     hash: bytes
+
+    def logged(self) -> LoggedEvent:
+        """Return it as whoever reads logs knows it: with ids of 16 bytes."""
+        return LoggedEvent(
+            stream_id=self.stream_id.bytes,
+            version=self.version,
+            event_id=self.event_id.bytes,
+            command_id=self.command_id.bytes,
+            epoch=self.epoch,
+            type_id=self.type_id,
+            schema_v=self.schema_v,
+            recorded_at_ms=self.recorded_at_ms,
+            body=self.body,
+            prev_hash=self.prev_hash,
+            hash=self.hash,
+        )
 
 
 class StreamHead(msgspec.Struct, frozen=True):

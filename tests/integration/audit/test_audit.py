@@ -418,11 +418,19 @@ async def test_bad_pages_are_refused_with_a_reason(audit, request_fields, reason
     assert refusal.value.reason == reason
 
 
-async def test_a_hand_that_was_never_seen_has_no_verdict(audit):
-    for hand_id in ("", "x" * 10_000, "7f0c4a52-95b4-5b52-9b0e-3a4f5d6c7b8a"):
-        with pytest.raises(Rejected) as refusal:
-            await AuditServicer(audit.database).GetHandVerdict(pb.GetHandVerdictRequest(hand_id=hand_id), None)
-        assert refusal.value.reason == "HAND_NOT_FOUND"
+@pytest.mark.parametrize(
+    ("hand_id", "reason"),
+    [
+        ("", "ID_INVALID"),
+        ("x" * 10_000, "ID_INVALID"),
+        ("7f0c4a52-95b4-5b52-9b0e-3a4f5d6c7b8a", "HAND_NOT_FOUND"),
+    ],
+    ids=["none", "no id", "unseen"],
+)
+async def test_a_hand_that_was_never_seen_has_no_verdict(audit, hand_id, reason):
+    with pytest.raises(Rejected) as refusal:
+        await AuditServicer(audit.database).GetHandVerdict(pb.GetHandVerdictRequest(hand_id=hand_id), None)
+    assert refusal.value.reason == reason
 
 
 async def test_a_hand_that_still_runs_cannot_be_said_of(audit, table):

@@ -193,7 +193,9 @@ def test_refusals_are_counted_by_seat_and_reason_within_bounds():
     refusals = Refusals()
     for number in range(100):
         refusals.count(3, f"REASON_{number % 40}")
-    counts = refusals.taken()
+    counts = refusals.counts()
     assert len(counts) == REASONS_PER_SEAT_MAX
     assert {each.seat for each in counts} == {3}
+    assert refusals.counts() == counts, "they are kept until they stand in the log"
+    refusals.forget()
     assert not refusals
