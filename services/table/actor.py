@@ -7,27 +7,26 @@ from functools import partial
 from typing import Final, Protocol
 from uuid import UUID
 
-import msgspec
 import structlog
 
-from diwan.chassis.store import Conflict, EventStore, Outcome, Overloaded, StoredEvent
+from diwan.chassis.store import Conflict, EventStore, Overloaded, StoredEvent
 from diwan.core.decider import Rejected
 from diwan.core.fairness import CommittedDeck
-from diwan.core.hand.events import HandStarted
+from diwan.core.hand.events import HandStarted, Seat
 from diwan.core.table.commands import TableCommand
 from diwan.core.table.decide import advance
 from diwan.core.table.events import TableEvent
 from diwan.core.table.state import TableState
-from services.table.asking import MAILBOX_MAX, RECENT_ANSWERS, Answer, Ask, Build, Reply, no_reply
+from services.table.asking import RECENT_ANSWERS, Admission, Answer, Ask, Build, Reply, no_reply, replayed
 from services.table.cards import HandCards
-from services.table.clock import TableClock
 from services.table.conduct import Conduct
 from services.table.hub import Hub
 from services.table.ids import hand_id_of, internal_id_of
+from services.table.loaded import Loaded
 from services.table.pulse import STALL_MS
 from services.table.refusals import Refusals
 from services.table.seeds import SeedBook
-from services.table.stream import Lost, TableStream
+from services.table.stream import Lost
 
 _log = structlog.get_logger(__name__)
 
@@ -40,19 +39,6 @@ _NOBODY: Final = "table"
 
 class _Gone(Exception):  # noqa: N818
     """Another process owns the table now."""
-
-
-class Loaded(msgspec.Struct):
-    """What a claim gives an actor to go on from.
-
-    ``recent`` are the newest events as stored, ``silent_since_ms`` is when the last of them before the claim was.
-    """
-
-    stream: TableStream
-    state: TableState
-    recent: list[StoredEvent]
-    clock: TableClock
-    silent_since_ms: int
 
 
 class Listener(Protocol):
@@ -92,6 +78,8 @@ class Actor:
         self._listener = listener
         self._reclaim = reclaim
         self._mailbox: deque[Ask | None] = deque()
+        self._admission = Admission()
+        self._refusing: set[asyncio.Task[None]] = set()
         self._waiting: asyncio.Future[None] | None = None
         self._answers: OrderedDict[UUID, tuple[bytes, Answer]] = OrderedDict()
         self._timer: asyncio.TimerHandle | None = None
@@ -143,8 +131,8 @@ class Actor:
         """Queue a request; raises `Rejected` with TABLE_BUSY, or why the table is not here any more."""
         if self._why_gone is not None:
             raise self._why_gone
-        if len(self._mailbox) >= MAILBOX_MAX:
-            raise Rejected("TABLE_BUSY")
+        has_seat = ask.asker is not None and self.state.seat_of(ask.asker) is not None
+        self._admission.admit(ask, len(self._mailbox), has_seat=has_seat)
         self._put(ask)
 
     def _put(self, ask: Ask | None) -> None:
@@ -161,6 +149,7 @@ class Actor:
         caller: str,
         request_hash: bytes,
         reply: Reply = no_reply,
+        asker: str | None = None,
         refusals_of: str | None = None,
     ) -> Answer:
         """Ask and wait for the answer; raises `Rejected`. Cancelling the wait does not undo the request."""
@@ -182,6 +171,7 @@ class Actor:
                 caller=caller,
                 request_hash=request_hash,
                 reply=reply,
+                asker=asker,
                 refusals_of=refusals_of,
             )
         )
@@ -267,7 +257,7 @@ class Actor:
     async def _handle(self, ask: Ask) -> None:
         known = self._answers.get(ask.command_id)
         if known is not None:
-            ask.answer(_replayed(known[0], known[1], ask))
+            ask.answer(replayed(known[0], known[1], ask))
             return
         try:
             command = ask.build(self.state)
@@ -281,9 +271,9 @@ class Actor:
                 reply=ask.reply(events),
             )
         except Rejected as refusal:
-            await self._refuse(ask, refusal)
+            self._refuse(ask, refusal)
         except Conflict:
-            await self._refuse(ask, Rejected("UNKNOWN_OUTCOME"))
+            self._refuse(ask, Rejected("UNKNOWN_OUTCOME"))
         except Overloaded:
             ask.answer(Rejected("SERVER_BUSY"))
         except Lost:
@@ -296,25 +286,32 @@ class Actor:
             self._remember(ask.command_id, ask.request_hash, answer)
             ask.answer(answer)
 
-    async def _refuse(self, ask: Ask, refusal: Rejected) -> None:
-        """Refuse, unless this very request took effect before: then its first answer is given again (H6)."""
-        recorded = await self._recorded(ask.command_id)
-        if recorded is not None:
-            answer = Answer(recorded.first_version or 0, recorded.last_version or 0, recorded.reply)
-            self._remember(ask.command_id, recorded.request_hash, answer)
-            ask.answer(_replayed(recorded.request_hash, answer, ask))
-            return
-        if ask.refusals_of is not None and (seat := self.state.seat_of(ask.refusals_of)) is not None:
-            self.refusals.count(seat.seat, refusal.reason)
-        ask.answer(refusal)
+    def _refuse(self, ask: Ask, refusal: Rejected) -> None:
+        """Refuse beside the table's own work: a refusal changes nothing, and who asks nonsense must not hold it up."""
+        seat = None if ask.refusals_of is None else self.state.seat_of(ask.refusals_of)
+        refusing = asyncio.create_task(self._refused(ask, refusal, None if seat is None else seat.seat))
+        self._refusing.add(refusing)
+        refusing.add_done_callback(self._refusing.discard)
 
-    async def _recorded(self, command_id: UUID) -> Outcome | None:
+    async def _refused(self, ask: Ask, refusal: Rejected, seat: Seat | None) -> None:
+        """Answer, unless this very request took effect before: then its first answer is given again (H6)."""
         try:
-            return await self._store.outcome(self.table_id, command_id)
+            recorded = await self._store.outcome(self.table_id, ask.command_id)
         except Exception as error:
             # Without the store nobody can say whether the request took effect before.
             _log.warning("outcome_unreadable", table=str(self.table_id), error=repr(error))
-            raise Lost("the outcome of a command cannot be read") from None
+            ask.answer(Rejected("UNKNOWN_OUTCOME"))
+            return
+        if recorded is not None:
+            answer = Answer(recorded.first_version or 0, recorded.last_version or 0, recorded.reply)
+            self._remember(ask.command_id, recorded.request_hash, answer)
+            ask.answer(replayed(recorded.request_hash, answer, ask))
+            return
+        if seat is not None:
+            self.refusals.count(seat, refusal.reason)
+            if not self.state.is_running:
+                self.wake()
+        ask.answer(refusal)
 
     def _remember(self, command_id: UUID, request_hash: bytes, answer: Answer) -> None:
         self._answers[command_id] = (request_hash, answer)
@@ -399,9 +396,3 @@ class Actor:
             ask = self._mailbox.popleft()
             if ask is not None:
                 ask.answer(why)
-
-
-def _replayed(request_hash: bytes, answer: Answer, ask: Ask) -> Answer | Rejected:
-    if request_hash != ask.request_hash:
-        return Rejected("REQUEST_ID_CONFLICT")
-    return Answer(answer.first_version, answer.last_version, answer.reply, is_replayed=True)

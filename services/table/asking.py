@@ -1,5 +1,6 @@
 """What is asked of a table's actor, and what it answers."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Final
 from uuid import UUID
@@ -33,10 +34,11 @@ class Ask:
     """A request on its way to the actor.
 
     ``build`` makes the command from the table as it stands then; it may raise `Rejected`. ``answer`` is called once,
-    with the answer or the refusal. ``refusals_of`` names the player whose refusals are counted, for play.
+    with the answer or the refusal. ``asker`` is the player who may have only so many requests waiting, ``refusals_of``
+    the player whose refusals are counted, for play.
     """
 
-    __slots__ = ("answer", "build", "caller", "command_id", "refusals_of", "reply", "request_hash")
+    __slots__ = ("answer", "asker", "build", "caller", "command_id", "refusals_of", "reply", "request_hash")
 
     def __init__(
         self,
@@ -47,8 +49,10 @@ class Ask:
         caller: str,
         request_hash: bytes,
         reply: Reply = no_reply,
+        asker: str | None = None,
         refusals_of: str | None = None,
     ) -> None:
+        self.asker = asker
         self.build = build
         self.answer = answer
         self.command_id = command_id
@@ -61,5 +65,47 @@ class Ask:
 MAILBOX_MAX: Final = 256
 """Requests that may wait for a table; nine seats cannot have honest reasons for more (P12)."""
 
+STRANGERS_MAX: Final = MAILBOX_MAX // 2
+"""With so many waiting, only who has a seat may still ask: what strangers do fills no table."""
+
+ASKS_A_PLAYER_MAX: Final = 16
+"""Requests of one player that may be unanswered at one table, over all of the player's calls and streams."""
+
+
+class Admission:
+    """Who may ask a table now. One player who asks without end takes nobody else's place (P12)."""
+
+    def __init__(self) -> None:
+        self._unanswered: Counter[str] = Counter()
+
+    def admit(self, ask: Ask, waiting: int, *, has_seat: bool) -> None:
+        """Count a request until it is answered; raises `Rejected` with TABLE_BUSY where there is no room for it."""
+        if waiting >= MAILBOX_MAX:
+            raise Rejected("TABLE_BUSY")
+        asker = ask.asker
+        if asker is None:
+            return
+        if self._unanswered[asker] >= ASKS_A_PLAYER_MAX or (waiting >= STRANGERS_MAX and not has_seat):
+            raise Rejected("TABLE_BUSY")
+        self._unanswered[asker] += 1
+        answer = ask.answer
+
+        def answered(outcome: Answer | Rejected) -> None:
+            ask.answer = answer
+            self._unanswered[asker] -= 1
+            if not self._unanswered[asker]:
+                del self._unanswered[asker]
+            answer(outcome)
+
+        ask.answer = answered
+
+
 RECENT_ANSWERS: Final = 256
 """Answers kept in memory a table; older ones are read from the store."""
+
+
+def replayed(request_hash: bytes, answer: Answer, ask: Ask) -> Answer | Rejected:
+    """Return the first answer again, or a conflict where the same id asks for something else (H6)."""
+    if request_hash != ask.request_hash:
+        return Rejected("REQUEST_ID_CONFLICT")
+    return Answer(answer.first_version, answer.last_version, answer.reply, is_replayed=True)

@@ -1,7 +1,9 @@
 """Who watches a table and what they are told: the newest events in memory, the view, each serialised once."""
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from diwan.chassis.store import StoredEvent
@@ -19,6 +21,13 @@ RECENT_EVENTS: Final = 512
 EVENTS_A_FRAME: Final = 64
 
 
+CROWD: Final = 32
+"""From so many watchers on, seats are told first and all others a few at a time."""
+
+WOKEN_AT_ONCE: Final = 8
+"""Watchers of a crowd that write in one turn of the loop: the table's own work comes in between (P12)."""
+
+
 class Hub:
     """One table's watchers. Called only from the table's own task or between its steps, so nothing interleaves."""
 
@@ -28,6 +37,8 @@ class Hub:
         self._next_hand_id = next_hand_id
         self._recent: deque[tuple[int, bytes]] = deque(maxlen=RECENT_EVENTS)
         self._watchers: set[Watcher] = set()
+        self._to_wake: dict[Watcher, None] = {}
+        self._waking: asyncio.Task[None] | None = None
         self._writer: ViewWriter | None = None
         self._state: TableState | None = None
         self._view: bytes | None = None
@@ -49,11 +60,29 @@ class Hub:
         self._recent.extend((event.version, raw) for event, raw in zip(stored, events, strict=True))
         if not self._watchers:
             return
-        frame = update_frame(events, self.view_bytes())
+        self._tell_all(update_frame(events, self.view_bytes()), is_deal=is_deal)
+
+    def _tell_all(self, frame: bytes, *, is_deal: bool) -> None:
+        is_crowded = len(self._watchers) > CROWD
+        seated = {seat.player for seat in self._known.seats} if is_crowded else set()
         for watcher in self._watchers:
-            watcher.push(frame)
+            is_urgent = not is_crowded or watcher.player in seated
+            watcher.push(frame, wakes=is_urgent)
             if is_deal and (private := self._private(watcher)) is not None:
-                watcher.push(private)
+                watcher.push(private, wakes=is_urgent)
+            if not is_urgent:
+                self._to_wake[watcher] = None
+        if self._to_wake and self._waking is None:
+            self._waking = asyncio.create_task(self._wake_the_crowd(), name="crowd")
+
+    async def _wake_the_crowd(self) -> None:
+        """Let the crowd write, who waits longest first; whoever falls behind meanwhile gets a snapshot instead."""
+        while self._to_wake:
+            for watcher in list(islice(self._to_wake, WOKEN_AT_ONCE)):
+                del self._to_wake[watcher]
+                watcher.wake()
+            await asyncio.sleep(0)
+        self._waking = None
 
     def view_bytes(self) -> bytes:
         """Return the public view, serialised once a state."""
@@ -78,6 +107,7 @@ class Hub:
     def detach(self, watcher: Watcher) -> None:
         """Let a watcher go."""
         self._watchers.discard(watcher)
+        self._to_wake.pop(watcher, None)
 
     @property
     def has_watchers(self) -> bool:

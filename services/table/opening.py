@@ -126,6 +126,7 @@ class Openings:
             ),
             command_id=command_id,
             caller=opened_by,
+            asker=opened_by,
             # Later looks of the same kind are the first one again, whatever reason they give.
             request_hash=request_hash("OpenHand", f"{request.hand_id}/{opened_by}/{lens}".encode()),
         )

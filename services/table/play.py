@@ -13,14 +13,20 @@ from diwan.core.table.state import SeatState
 from services.table import fields
 from services.table.acting import acting, action_hash
 from services.table.actor import Actor
-from services.table.asking import Answer, Ask
+from services.table.asking import ASKS_A_PLAYER_MAX, Answer, Ask
 from services.table.frames import result_frame
 from services.table.ids import command_id_of, hand_id_of
 from services.table.tables import Tables
 from services.table.watchers import Watcher
 
-UNANSWERED_MAX: Final = 16
+UNANSWERED_MAX: Final = ASKS_A_PLAYER_MAX // 2
 """Decisions of one stream under way; the next one is read when one of them is answered."""
+
+REFUSED_SECONDS: Final = 0.02
+"""After what is refused at once the stream is read on a little later: nonsense costs its sender time, not others."""
+
+ECHO_CHARACTERS_MAX: Final = 64
+"""A request id longer than that is none, and is not kept to be sent back."""
 
 
 class TableStreams:
@@ -78,7 +84,8 @@ class _Reader:
         """Take messages until the caller has said everything, then end the stream when all is answered."""
         try:
             async for request in requests:
-                self._take(request)
+                if not self._take(request):
+                    await asyncio.sleep(REFUSED_SECONDS)
                 while self._unanswered >= UNANSWERED_MAX:
                     await self._answered_one()
             while self._unanswered:
@@ -91,7 +98,8 @@ class _Reader:
         self._has_room = asyncio.get_running_loop().create_future()
         await self._has_room
 
-    def _take(self, request: pb.PlayRequest) -> None:
+    def _take(self, request: pb.PlayRequest) -> bool:
+        """Begin what a message asks for; False where it was refused at once."""
         kind = request.WhichOneof("message")
         if kind is None:
             raise Rejected("REQUEST_MALFORMED")
@@ -105,7 +113,9 @@ class _Reader:
             elif kind == "open_seed":
                 self._open_seed(request.open_seed)
         except Rejected as refusal:
-            self._tell(request.request_id, refusal)
+            self._tell(request.request_id if len(request.request_id) <= ECHO_CHARACTERS_MAX else "", refusal)
+            return False
+        return True
 
     def _act(self, request: pb.PlayRequest) -> None:
         request_id = fields.request_id(request.request_id)
@@ -122,6 +132,7 @@ class _Reader:
             command_id=command_id_of(self._subject, request_id),
             caller=self._subject,
             request_hash=action_hash(self._actor.table_id, self._player, request.action),
+            asker=self._player,
             refusals_of=self._player,
         )
         self._unanswered += 1

@@ -68,7 +68,7 @@ class Seats:
                 actor.clock.now_ms(),
             )
 
-        answer = await self._ask(actor, request, call, build, reply=_seat_reply)
+        answer = await self._ask(actor, request, call, build, reply=_seat_reply, asker=player)
         await self._wait_for_wallet(actor, str(transfer))
         return answer, pb.SitDownResponse.FromString(answer.reply).seat
 
@@ -86,7 +86,7 @@ class Seats:
         def build(_state: TableState) -> RequestTopUp:
             return RequestTopUp(player, request.amount, str(transfer), actor.clock.now_ms())
 
-        answer = await self._ask(actor, request, call, build)
+        answer = await self._ask(actor, request, call, build, asker=player)
         await self._wait_for_wallet(actor, str(transfer))
         return answer
 
@@ -109,7 +109,7 @@ class Seats:
                 return SitOut(player, "player", now)
             return SitIn(player, request.post_at_once, now)
 
-        return await self._ask(actor, request, call, build)
+        return await self._ask(actor, request, call, build, asker=player)
 
     async def stand_up(self, request: pb.StandUpRequest, call: Call) -> Answer:
         """Leave, or be removed by an operator; a bot says whether it makes room (CL-6)."""
@@ -134,6 +134,7 @@ class Seats:
             command_id=command_id_of(call.caller.subject, request.request_id),
             caller=call.caller.subject,
             request_hash=action_hash(actor.table_id, player, request.action),
+            asker=player,
             refusals_of=player,
         )
 
@@ -154,7 +155,14 @@ class Seats:
         return player, await self._tables.get(fields.an_id(request.table_id, "table_id"))
 
     async def _ask(
-        self, actor: Actor, request: SeatRequest, call: Call, build: Build, reply: Reply = no_reply
+        self,
+        actor: Actor,
+        request: SeatRequest,
+        call: Call,
+        build: Build,
+        reply: Reply = no_reply,
+        *,
+        asker: str | None = None,
     ) -> Answer:
         return await actor.ask(
             build,
@@ -162,6 +170,7 @@ class Seats:
             caller=call.caller.subject,
             request_hash=call.request_hash(request),
             reply=reply,
+            asker=asker or call.caller.subject,
         )
 
 

@@ -19,11 +19,12 @@ from diwan.core.table.events import BuyInRefused, BuyInRequested, SeatReleased, 
 from diwan.core.table.evolve import evolve
 from diwan.core.table.state import TableState
 from diwan.wire.events import WireError, decode
-from services.table.actor import Actor, Loaded
+from services.table.actor import Actor
 from services.table.cards import DeckLost, HandCards
 from services.table.clock import TableClock
 from services.table.hub import RECENT_EVENTS
 from services.table.ids import TABLE_KIND
+from services.table.loaded import Loaded
 from services.table.names import Names
 from services.table.projections import Projections
 from services.table.pulse import BEAT_SECONDS, Pulse

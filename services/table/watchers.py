@@ -35,8 +35,8 @@ class Watcher:
         self._end: Rejected | None = None
         self._waiter: asyncio.Future[None] | None = None
 
-    def push(self, frame: bytes) -> None:
-        """Queue an update; when too many wait, they all give way to a snapshot."""
+    def push(self, frame: bytes, *, wakes: bool = True) -> None:
+        """Queue an update; when too many wait, they all give way to a snapshot. Without ``wakes`` `wake` must follow."""
         if self._is_behind:
             return
         if len(self._frames) - self._answers >= FRAMES_MAX:
@@ -44,7 +44,8 @@ class Watcher:
             self._frames = deque(entry for entry in self._frames if entry[1])
         else:
             self._frames.append((frame, False))
-        self._wake()
+        if wakes:
+            self.wake()
 
     def tell(self, frame: bytes) -> None:
         """Queue an answer: it is never dropped."""
@@ -53,14 +54,14 @@ class Watcher:
             return
         self._answers += 1
         self._frames.append((frame, True))
-        self._wake()
+        self.wake()
 
     def end(self, why: Rejected | None = None) -> None:
         """End the stream after what is queued; with a refusal, at once."""
         if not self._is_ended:
             self._is_ended = True
             self._end = why
-            self._wake()
+            self.wake()
 
     @property
     def waiting(self) -> int:
@@ -89,6 +90,7 @@ class Watcher:
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Let the stream take what is queued."""
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)

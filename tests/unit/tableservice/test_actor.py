@@ -14,10 +14,11 @@ from diwan.core.table.commands import SitIn, SitOut
 from diwan.core.table.config import TableConfig, checked
 from diwan.core.table.events import BuyInRequested, SeatFunded, TableCreated
 from diwan.core.table.evolve import evolve
-from services.table.actor import Actor, Loaded
+from services.table.actor import Actor
 from services.table.asking import MAILBOX_MAX
 from services.table.cards import HandCards
 from services.table.clock import TableClock
+from services.table.loaded import Loaded
 from services.table.refusals import REASONS_PER_SEAT_MAX, Refusals
 from services.table.stream import TableStream
 from services.table.watchers import ANSWERS_MAX, Watcher
