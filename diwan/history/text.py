@@ -33,9 +33,13 @@ def time_left_text(step: Step) -> str:
 
 
 def seat_text(line: SeatLine) -> str:
-    """Return one seat with chips, bet and cards, such as ``3: 480+20 As ??``; a folded seat stands in brackets."""
+    """Return one seat with chips, bet and cards, such as ``3: 480+20 As ??``; a folded seat stands in brackets.
+
+    Hidden cards of a folded seat are left out: they tell nothing and make a line long.
+    """
     bet = f"+{line.bet}" if line.bet else ""
-    cards = f" {cards_text(line.cards)}" if line.cards else ""
+    is_told = line.cards and not (line.has_folded and all(card is None for card in line.cards))
+    cards = f" {cards_text(line.cards)}" if is_told else ""
     text = f"{line.seat}: {line.stack}{bet}{cards}"
     return f"({text})" if line.has_folded else text
 
@@ -52,7 +56,7 @@ def plain_lines(steps: Iterable[Step]) -> Iterator[str]:
         after = (step.seats, step.pot, step.board)
         if step.seats and after != before:
             board = f"  board {cards_text(step.board)}" if step.board else ""
-            yield f"{'':24}pot {step.pot}{board}  |  {'  '.join(map(seat_text, step.seats))}"
+            yield f"{'':8}pot {step.pot}{board}  |  {'  '.join(map(seat_text, step.seats))}"
         before = after
 
 

@@ -130,7 +130,7 @@ async def _check(client: DiwanClient, stack: Stack, totals: list[WalletTotals], 
 
 def _print_result(console: Console, result: Result) -> None:
     if result.holds:
-        console.print(f"  [green]holds[/green]  {result.name}: {result.detail}")
+        console.print(f"  [green]holds[/green]  {result.name}: {result.detail}", soft_wrap=True)
     else:
         console.print(f"  [bold red]FAULT[/bold red]  {result.name}")
         console.print(f"         {result.at_fault}: {result.detail}", markup=False)
@@ -145,7 +145,8 @@ def _print_story(console: Console, evidence: Evidence) -> None:
 def _print_summary(console: Console, checked: HandChecks, count: Count, *, is_well: bool) -> None:
     console.print(
         f"\n{checked.hands} hands, {checked.acts} acts; played at {count.hands / count.seconds:.0f} hands/s and "
-        f"{count.actions / count.seconds:.0f} actions/s, every action durable before it was told."
+        f"{count.actions / count.seconds:.0f} actions/s, every action durable before it was told.",
+        soft_wrap=True,
     )
     if is_well:
         console.print("Everything holds.")

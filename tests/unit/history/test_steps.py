@@ -15,7 +15,8 @@ from diwan.core.hand import events as hand
 from diwan.core.hand.state import EndedHand
 from diwan.core.table import events as table
 from diwan.history import batches, fold, hand_events, hand_steps, plain_text
-from diwan.history.text import clock_text
+from diwan.history.steps import SeatLine
+from diwan.history.text import clock_text, seat_text
 from diwan.history.words import describe, seconds
 from diwan.verifier.chain import LogReader
 from tests.unit.verifier.forging import Insider
@@ -176,12 +177,19 @@ def test_times_are_told_in_utc():
     assert clock_text(1_800_000_000_123) == "08:00:00.123"
 
 
+def test_hidden_cards_are_told_of_seats_that_play_and_shown_ones_of_all():
+    playing = SeatLine(seat=1, player="p", stack=95, bet=5, cards=(None, None), has_folded=False)
+    assert seat_text(playing) == "1: 95+5 ?? ??"
+    assert seat_text(msgspec.structs.replace(playing, has_folded=True)) == "(1: 95+5)"
+    assert seat_text(msgspec.structs.replace(playing, has_folded=True, cards=(51, None))) == "(1: 95+5 As ??)"
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_plain_text_has_a_line_for_every_step(seed):
     _, entries = hand_of(seed)
     steps = hand_steps(entries)
     text = plain_text(steps)
-    told = [line for line in text.splitlines() if not line.startswith(" " * 24)]
+    told = [line for line in text.splitlines() if not line.startswith(" " * 8)]
     assert len(told) == len(steps)
     for line, step in zip(told, steps, strict=True):
         assert line.startswith(f"{step.version:>6}  {clock_text(step.recorded_at_ms)}")
