@@ -57,6 +57,15 @@ class Told(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
 
 
+class Gathered(msgspec.Struct, frozen=True):
+    """A hand's log, and the cards beside it that the lens shows."""
+
+    table_id: str
+    is_ended: bool
+    entries: tuple[Entry, ...]
+    extra: tuple[Reveal, ...]
+
+
 class ReplayFailedError(Exception):
     """The hand cannot be told; the message says why."""
 
@@ -77,16 +86,16 @@ def replay(
 
     Hidden cards are shown to the seat that held them, or to an auditor with a reason, of a hand that has ended.
     """
-    wanted = _wanted(hand, lens, reason, case)
+    wanted = wanted_hand(hand, lens, reason, case)
     try:
-        told = asyncio.run(_over_grpc(wanted, *_access(address, token, data)))
+        found = asyncio.run(over_grpc(wanted, *access(address, token, data)))
     except (DiwanError, ReplayFailedError) as error:
         typer.echo(f"diwan replay: {refusal_text(error) if isinstance(error, DiwanError) else error}", err=True)
         raise typer.Exit(1) from None
-    show(told, Console(highlight=False), as_json=as_json)
+    show(_told(wanted, found), Console(highlight=False), as_json=as_json)
 
 
-def _wanted(hand: str, lens: str, reason: str, case: str) -> Wanted:
+def wanted_hand(hand: str, lens: str, reason: str, case: str) -> Wanted:
     wanted = Wanted(hand, lens, reason, case)
     if lens not in {PUBLIC, AUDITOR} and wanted.seat is None:
         raise typer.BadParameter("public, auditor or a seat's number", param_hint="--as")
@@ -95,7 +104,7 @@ def _wanted(hand: str, lens: str, reason: str, case: str) -> Wanted:
     return wanted
 
 
-def _access(address: str, token: str, data: Any) -> tuple[str, Callable[[Role, str], str]]:
+def access(address: str, token: str, data: Any) -> tuple[str, Callable[[Role, str], str]]:
     """Return where the table service is, and tokens to call it with."""
     if address:
         if not token:
@@ -105,12 +114,22 @@ def _access(address: str, token: str, data: Any) -> tuple[str, Callable[[Role, s
     return addresses.services["table"], lambda role, subject: token or own_token(layout, subject, role)
 
 
-async def _over_grpc(wanted: Wanted, address: str, token_of: Callable[[Role, str], str]) -> Told:
+async def over_grpc(wanted: Wanted, address: str, token_of: Callable[[Role, str], str]) -> Gathered:
+    """Read a hand from the table service; raises `DiwanError` or `ReplayFailedError`."""
     async with connect(address, token_of(Role.OPERATOR, "replay")) as client:
-        return await tell(wanted, lambda role, subject: client.with_token(token_of(role, subject)).tables)
+        return await gather(wanted, lambda role, subject: client.with_token(token_of(role, subject)).tables)
 
 
 async def tell(wanted: Wanted, tables_of: TablesOf) -> Told:
+    """Read a hand and tell it; raises `ReplayFailedError`."""
+    return _told(wanted, await gather(wanted, tables_of))
+
+
+def _told(wanted: Wanted, found: Gathered) -> Told:
+    return Told(wanted.hand_id, found.table_id, wanted.lens, found.is_ended, hand_steps(found.entries, found.extra))
+
+
+async def gather(wanted: Wanted, tables_of: TablesOf) -> Gathered:
     """Read a hand and, where the lens asks for it, open cards that no event shows; raises `ReplayFailedError`.
 
     Every event is held against its stream's chain and every opened card against the deck's root before it is told.
@@ -121,7 +140,7 @@ async def tell(wanted: Wanted, tables_of: TablesOf) -> Told:
     if started is None:
         raise ReplayFailedError(f"the answer holds no beginning of hand {wanted.hand_id}")
     extra = () if wanted.lens == PUBLIC else await _opened(wanted, started, tables_of)
-    return Told(wanted.hand_id, found.table_id, wanted.lens, found.is_ended, hand_steps(entries, extra))
+    return Gathered(found.table_id, found.is_ended, tuple(entries), extra)
 
 
 def _entries(messages: Sequence[Any]) -> list[Entry]:

@@ -11,6 +11,7 @@ class StreamKind(IntEnum):
     TABLE = 1
     LEDGER = 2
     TOURNAMENT = 3
+    IMPORTED = 4  # one hand that was played elsewhere, in a file of its own
 
 
 class LoggedEvent(StoredEvent, frozen=True, kw_only=True):

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from pokerkit import HandHistory, NoLimitTexasHoldem, PotLimitOmahaHoldem
 
-from diwan.history.phh import Verdict, check_hand, read_documents
-from tests.property.random_hands import seeds
+from diwan.core.hand.betting import price_of
+from diwan.core.hand.rules import CURRENT_RULES_VERSION
+from diwan.history.phh import Verdict, check_hand, export_hand, read_documents
+from tests.property.random_hands import Played, seeds
 from tests.property.test_pokerkit import AUTOMATIONS
 
 pytestmark = pytest.mark.timeout(3600)
@@ -80,3 +82,60 @@ def test_histories_of_holdem_that_pokerkit_writes_agree(seed):
 def test_histories_of_omaha_that_pokerkit_writes_agree(seed):
     """OM-1 to OM-4."""
     agrees(seed, PotLimitOmahaHoldem)
+
+
+def is_for_pokerkit(hand):
+    """Whether its known differences from our rules stay out: 1 short posts, 3 and 4 shared pots, 5 raises past all."""
+    dues = hand.start.dues
+    is_short = any(seat.stack <= sum(due.amount for due in dues if due.seat == seat.seat) for seat in hand.start.seats)
+    blinds = {due.amount for due in dues if due.kind in {"small_blind", "big_blind"}}
+    is_even = len(hand.start.seats) == 2 and len(blinds) == 1  # it lets the other seat begin then
+    shared = any(len(pot.shares) > 1 for pot in hand.last.pots)
+    return not (is_short or is_even or shared or any(map(_is_past_all, hand.states[1:-1], hand.commands[1:])))
+
+
+def _is_past_all(state, command):
+    """A raise although nobody else can put in more than the price."""
+    others = [
+        bet + stack
+        for place, (bet, stack) in enumerate(zip(state.bets, state.stacks, strict=True))
+        if place != state.actor and state.unfolded >> place & 1 and stack
+    ]
+    return getattr(command, "kind", "raise") in {"bet", "raise"} and max(others, default=0) <= price_of(state)
+
+
+def written_and_read(seed, game):
+    """Export a random hand and read it with PokerKit, and with our own reader; returns whether PokerKit could follow."""
+    hand = Played(seed, game=game, limit="no_limit" if game == "holdem" else "pot_limit")
+    made = export_hand(hand.events, hand.cards)
+    fields = read_documents(made.text)[0].fields
+    if (
+        not any(due.kind == "dead_blind" for due in hand.start.dues)
+        and hand.start.rules_version == CURRENT_RULES_VERSION
+    ):
+        assert check_hand(fields).verdict is Verdict.AGREES, made.text
+    if not is_for_pokerkit(hand):
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # it warns of folds that cost nothing
+        *_, last = HandHistory.loads(made.text)
+    assert not last.status
+    assert list(last.stacks) == fields["finishing_stacks"], made.text
+    return True
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=seeds)
+def test_hands_of_holdem_are_read_by_pokerkit_as_they_were_written(seed):
+    written_and_read(seed, "holdem")
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=seeds)
+def test_hands_of_omaha_are_read_by_pokerkit_as_they_were_written(seed):
+    written_and_read(seed, "omaha")
+
+
+def test_many_of_the_random_hands_are_for_pokerkit():
+    """Or the comparison would be empty."""
+    assert sum(written_and_read(seed, "holdem") for seed in range(200)) > 30

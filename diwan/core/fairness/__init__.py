@@ -3,7 +3,7 @@
 The construction, byte by byte, is in ``docs/reference/hashing.md``.
 """
 
-from diwan.core.fairness.deck import DECK_SIZE, CommittedDeck, Reveal, deal, verify_reveal
+from diwan.core.fairness.deck import DECK_SIZE, CommittedDeck, Reveal, commit_deck, deal, verify_reveal
 from diwan.core.fairness.draws import draw, draw_order
 from diwan.core.fairness.material import (
     NO_SEEDS,
@@ -28,6 +28,7 @@ __all__ = [
     "Reveal",
     "Secret",
     "Seeds",
+    "commit_deck",
     "deal",
     "draw",
     "draw_order",

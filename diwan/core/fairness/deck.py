@@ -82,13 +82,17 @@ def deal(hand_id: str, secret: bytes, seeds: Seeds) -> CommittedDeck:
     cards = list(DECK)
     shuffle_bytes(derive_key(secret, prefixed("deck/v1", hand, mixed)), cards)
     salt = keyed(derive_key(secret, prefixed("salt/v1", hand, mixed)))
-    salts = tuple(map(salt, range(DECK_SIZE)))
-    pack = _LEAF.pack
+    return commit_deck(hand_id, tuple(cards), tuple(map(salt, range(DECK_SIZE))))
+
+
+def commit_deck(hand_id: str, cards: tuple[Card, ...], salts: tuple[bytes, ...]) -> CommittedDeck:
+    """Return the deck of 52 cards that lie in this order, behind salts of 32 bytes: for a hand dealt elsewhere."""
+    hand, pack = uuid_bytes(hand_id), _LEAF.pack
     leaves = [
         sha256(pack(0, 7, b"card/v1", 16, hand, 8, position, 8, card, 32, salts[position])).digest()
         for position, card in enumerate(cards)
     ]
-    return CommittedDeck(tuple(cards), salts, merkle.tree(leaves))
+    return CommittedDeck(cards, salts, merkle.tree(leaves))
 
 
 def verify_reveal(hand_id: str, root: bytes, reveal: Reveal) -> bool:

@@ -76,15 +76,13 @@ def start_of(
     hand_id: str = "",
     hand_no: int = 1,
     deck_root: bytes = _NO_HASH,
+    commitment: bytes = _NO_HASH,
     now_ms: int = 0,
     version: int = 0,
 ) -> StartHand:
     """Return the command that deals a history's hand: player ``p1`` in seat 0, the button in the last."""
     players = range(len(hand.stacks))
     largest = max(hand.blinds)
-    big_blind = (
-        max((place for place in players if hand.blinds[place] == largest), default=None) if largest > 0 else None
-    )
     antes = [Due(place, "ante", hand.antes[place]) for place in players if hand.antes[place]]
     blinds = [
         Due(place, _blind_kind(amount, largest), abs(amount)) for place, amount in enumerate(hand.blinds) if amount
@@ -101,9 +99,9 @@ def start_of(
         ),
         seats=tuple(HandSeat(place, hand.names[place], hand.stacks[place]) for place in players),
         button=players[-1],
-        big_blind_seat=big_blind,
+        big_blind_seat=_big_blind(hand),
         dues=(*antes, *blinds),
-        secret_commitment=_NO_HASH,
+        secret_commitment=commitment,
         seeds=(),
         absent=tuple(players),
         deck_root=deck_root,
@@ -111,6 +109,16 @@ def start_of(
         version=version,
         now_ms=now_ms,
     )
+
+
+def _big_blind(hand: PhhHand) -> Place | None:
+    """Return who has the largest blind: the last of several, unless the history lets somebody else begin after it."""
+    largest = max(hand.blinds)
+    if largest <= 0:
+        return None
+    places = [place for place, blind in enumerate(hand.blinds) if blind == largest]
+    first = next((action.player for action in hand.actions if action.word in {"fold", "call", "to"}), -1)
+    return next((place for place in places if (place + 1) % len(hand.blinds) == first), places[-1])
 
 
 def _blind_kind(amount: int, largest: int) -> PostKind:
