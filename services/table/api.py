@@ -17,12 +17,13 @@ from services.table import fields
 from services.table.actor import Actor
 from services.table.frames import stored_event_message
 from services.table.ids import command_id_of, table_id_of
+from services.table.loaded import HandPlace
 from services.table.opening import Openings
 from services.table.play import TableStreams, result_message
 from services.table.projections import HandLine, Projections, after_token, page_token
 from services.table.seats import Seats
 from services.table.stream import creation
-from services.table.tables import HandPlace, Tables
+from services.table.tables import Tables
 
 TABLES_A_PAGE_MAX: Final = 100
 HANDS_A_PAGE_MAX: Final = 500

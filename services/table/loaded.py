@@ -1,10 +1,18 @@
-"""What a claim gives a table's owner to go on from."""
+"""What a claim gives a table's owner to go on from, and how it is read from the log."""
+
+from uuid import UUID
 
 import msgspec
 
 from diwan.chassis.store import StoredEvent
+from diwan.core.cards import Card
+from diwan.core.hand.events import HandEnded, HandStarted
+from diwan.core.table.events import TableEvent
+from diwan.core.table.evolve import evolve
 from diwan.core.table.state import TableState
+from diwan.wire.events import decode
 from services.table.clock import TableClock
+from services.table.hub import RECENT_EVENTS
 from services.table.stream import TableStream
 
 
@@ -19,3 +27,42 @@ class Loaded(msgspec.Struct):
     recent: list[StoredEvent]
     clock: TableClock
     silent_since_ms: int
+
+
+class HandPlace(msgspec.Struct, frozen=True):
+    """Where a hand lies: its table and versions; ``last_version`` is 0 while it runs."""
+
+    table_id: UUID
+    first_version: int
+    last_version: int = 0
+
+
+class Fold:
+    """Folds a stream as it is read, and keeps what a table goes on from."""
+
+    def __init__(self) -> None:
+        self.state: TableState | None = None
+        self.version = 0
+        self.recent: list[StoredEvent] = []
+        self.shown: dict[int, Card] = {}
+        self.started: HandStarted | None = None
+        self.hands: list[tuple[HandPlace, str]] = []
+        self.silent_since_ms = 0
+        self._last_ms = 0
+
+    def take(self, page: list[StoredEvent]) -> None:
+        for stored in page:
+            decoded = decode(stored.type_id, stored.schema_v, stored.body)
+            event: TableEvent = decoded.event  # type: ignore[assignment]  # a table's stream holds nothing else
+            if isinstance(event, HandStarted):
+                self.started, self.shown = event, {}
+                self.hands.append((HandPlace(stored.stream_id, stored.version), event.hand_id))
+            elif isinstance(event, HandEnded) and self.hands:
+                place, hand_id = self.hands[-1]
+                self.hands[-1] = (HandPlace(place.table_id, place.first_version, stored.version), hand_id)
+            for reveal in decoded.reveals:
+                self.shown[reveal.position] = reveal.card
+            self.state = evolve(self.state, event)
+            self.version = stored.version
+            self.silent_since_ms, self._last_ms = self._last_ms, stored.recorded_at_ms
+        self.recent = [*self.recent, *page][-RECENT_EVENTS:]

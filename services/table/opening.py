@@ -18,7 +18,8 @@ from diwan.wire.events import decode
 from diwan.wire.mapping import write_reveals
 from services.table import fields
 from services.table.ids import opening_id_of
-from services.table.tables import HandPlace, Tables
+from services.table.loaded import HandPlace
+from services.table.tables import Tables
 
 
 class OpenedHand:

@@ -1,30 +1,26 @@
 """The tables of this process: claimed, loaded, renewed, handed over (RELIABILITY 3.3)."""
 
 import asyncio
+import secrets
 from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 from uuid import UUID
 
-import msgspec
 import structlog
 
 from diwan.chassis.keyfile import VaultError
-from diwan.chassis.store import Claim, EventStore, StoredEvent
+from diwan.chassis.store import Claim, EventStore, StoredEvent, StreamHead
 from diwan.chassis.vault import HandVault
-from diwan.core.cards import Card
 from diwan.core.decider import Rejected
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.table.events import BuyInRefused, BuyInRequested, SeatReleased, TableEvent, TopUpRequested
-from diwan.core.table.evolve import evolve
-from diwan.core.table.state import TableState
-from diwan.wire.events import WireError, decode
+from diwan.wire.events import WireError
 from services.table.actor import Actor
 from services.table.cards import DeckLost, HandCards
 from services.table.clock import TableClock
-from services.table.hub import RECENT_EVENTS
 from services.table.ids import TABLE_KIND
-from services.table.loaded import Loaded
+from services.table.loaded import Fold, HandPlace, Loaded
 from services.table.names import Names
 from services.table.projections import Projections
 from services.table.pulse import BEAT_SECONDS, Pulse
@@ -45,30 +41,37 @@ RECENT_HANDS: Final = 4096
 _log = structlog.get_logger(__name__)
 
 
+_LIFE: Final = "#"
+"""Between an instance's name and the number of its life in the name of an owner."""
+
+
+def _instance_of(owner: str) -> str:
+    return owner.rpartition(_LIFE)[0]
+
+
 class BrokenStream(Exception):  # noqa: N818
     """A stream's events do not reach to where its row says."""
-
-
-class HandPlace(msgspec.Struct, frozen=True):
-    """Where a hand lies: its table and versions; ``last_version`` is 0 while it runs."""
-
-    table_id: UUID
-    first_version: int
-    last_version: int = 0
 
 
 class Tables:
     """Every live table of this process, by id; the listener of them all."""
 
     def __init__(
-        self, store: EventStore, vault: HandVault, projections: Projections, buy_ins: BuyIns, names: Names, owner: str
+        self,
+        store: EventStore,
+        vault: HandVault,
+        projections: Projections,
+        buy_ins: BuyIns,
+        names: Names,
+        instance: str,
     ) -> None:
         self._store = store
         self._vault = vault
         self._projections = projections
         self._buy_ins = buy_ins
         self._names = names
-        self._owner = owner
+        # Two processes of one name, by mistake or while one is replaced, must not take each other for themselves.
+        self._owner = f"{instance}{_LIFE}{secrets.token_hex(4)}"
         self._actors: dict[UUID, Actor] = {}
         self._opening: dict[UUID, asyncio.Task[Actor | None]] = {}
         self._hands: OrderedDict[str, HandPlace] = OrderedDict()
@@ -150,7 +153,7 @@ class Tables:
 
     async def _load(self, claim: Claim, cards: HandCards) -> Loaded:
         """Fold the stream and bring the deck of its running hand back."""
-        fold = _Fold()
+        fold = Fold()
         while fold.version < claim.version:
             page = await self._store.read(claim.stream_id, fold.version)
             if not page:
@@ -265,6 +268,7 @@ class Tables:
     async def begin(self) -> None:
         """Take over what nobody owns before the first call is answered: a restart shows no gap in what was known."""
         try:
+            await self._let_go_of_former_life()
             await self._take_over()
         except Exception as error:
             # The database may just be away; `keep_claims` goes on trying.
@@ -332,18 +336,23 @@ class Tables:
 
         await asyncio.gather(*(one(table_id) for table_id in await self._unowned()))
 
+    async def _let_go_of_former_life(self) -> None:
+        """End the leases of a process that had our name and is gone, so that a restart waits for none of them."""
+        for head in await self._open_heads():
+            owner = head.owner or ""
+            if head.is_leased and owner != self._owner and _instance_of(owner) == _instance_of(self._owner):
+                await self._store.release_lease(head.stream_id, owner, head.epoch)
+
     async def _unowned(self) -> Iterable[UUID]:
+        heads = await self._open_heads()
+        return [head.stream_id for head in heads if not head.is_leased and head.stream_id not in self._actors]
+
+    async def _open_heads(self) -> list[StreamHead]:
         after, found = UUID(int=0), []
         closed = await self._projections.closed_tables()
         while heads := await self._store.heads(TABLE_KIND, after):
             after = heads[-1].stream_id
-            found += [
-                head.stream_id
-                for head in heads
-                if head.stream_id not in self._actors
-                and head.stream_id not in closed
-                and (not head.is_leased or head.owner == self._owner)
-            ]
+            found += [head for head in heads if head.stream_id not in closed]
         return found
 
     async def hand_over(self) -> None:
@@ -358,34 +367,3 @@ class Tables:
                 _log.warning("lease_not_released", table=str(actor.table_id), error=repr(error))
             self._retire(actor)
         await self._buy_ins.close()
-
-
-class _Fold:
-    """Folds a stream as it is read, and keeps what a table goes on from."""
-
-    def __init__(self) -> None:
-        self.state: TableState | None = None
-        self.version = 0
-        self.recent: list[StoredEvent] = []
-        self.shown: dict[int, Card] = {}
-        self.started: HandStarted | None = None
-        self.hands: list[tuple[HandPlace, str]] = []
-        self.silent_since_ms = 0
-        self._last_ms = 0
-
-    def take(self, page: list[StoredEvent]) -> None:
-        for stored in page:
-            decoded = decode(stored.type_id, stored.schema_v, stored.body)
-            event: TableEvent = decoded.event  # type: ignore[assignment]  # a table's stream holds nothing else
-            if isinstance(event, HandStarted):
-                self.started, self.shown = event, {}
-                self.hands.append((HandPlace(stored.stream_id, stored.version), event.hand_id))
-            elif isinstance(event, HandEnded) and self.hands:
-                place, hand_id = self.hands[-1]
-                self.hands[-1] = (HandPlace(place.table_id, place.first_version, stored.version), hand_id)
-            for reveal in decoded.reveals:
-                self.shown[reveal.position] = reveal.card
-            self.state = evolve(self.state, event)
-            self.version = stored.version
-            self.silent_since_ms, self._last_ms = self._last_ms, stored.recorded_at_ms
-        self.recent = [*self.recent, *page][-RECENT_EVENTS:]
