@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from diwan.core.hand.state import EndedHand, LiveHand
-from diwan.history.phh.hand import NotCovered, PhhError, PhhHand
+from diwan.history.phh.hand import Amount, NotCovered, PhhError, PhhHand
 from diwan.history.phh.read import read_hand
 from diwan.history.phh.replay import Divergence, Replay, replay_hand
 
@@ -90,10 +90,10 @@ def _is_split(last: LiveHand) -> bool:
 
 def _compare_stacks(hand: PhhHand, ended: EndedHand, slack: int) -> Comparison | None:
     told, ours = hand.finishing, ended.ended.stacks
-    if told is None:
+    if told is None or told == ours:
         return None
     for place, (theirs, stack) in enumerate(zip(told, ours, strict=True)):
-        if abs(theirs - stack) > _tolerance(theirs, slack):
+        if abs(Fraction(theirs) - stack) > _tolerance(theirs, slack):
             return _difference(hand, "finishing_stacks", place, told, ours)
     return None
 
@@ -101,7 +101,7 @@ def _compare_stacks(hand: PhhHand, ended: EndedHand, slack: int) -> Comparison |
 def _compare_winnings(hand: PhhHand, ended: EndedHand, slack: int) -> Comparison | None:
     """Winnings are what was taken from the pots; some sources count in what nobody matched, or leave out a rake."""
     told, last = hand.winnings, ended.last
-    if told is None:
+    if told is None or told == last.won:
         return None
     rake = _rake(hand, last)
     for place, theirs in enumerate(told):
@@ -112,16 +112,16 @@ def _compare_winnings(hand: PhhHand, ended: EndedHand, slack: int) -> Comparison
     return None
 
 
-def _tolerance(amount: Fraction, slack: int) -> Fraction:
+def _tolerance(amount: Amount, slack: int) -> Fraction:
     """Shares of a divided pot that are no whole chips were divided otherwise: less than a chip a player."""
     return Fraction(slack if amount.denominator > 1 else 0)
 
 
 def _rake(hand: PhhHand, last: LiveHand) -> Fraction:
     """Return what the house kept by the history's winnings; more than a tenth of the pots is no rake."""
-    if hand.winnings is None:
+    if hand.winnings is None or hand.winnings == last.won:
         return Fraction(0)
-    kept = Fraction(sum(last.won)) - sum(hand.winnings)
+    kept = sum(last.won) - sum(map(Fraction, hand.winnings), start=Fraction(0))
     return kept if 0 < kept <= Fraction(sum(last.won), _RAKE_PART) else Fraction(0)
 
 
@@ -130,7 +130,7 @@ def _rake_text(hand: PhhHand, last: LiveHand) -> str:
     return f"the house kept {_text(rake / hand.scale)}" if rake else ""
 
 
-def _difference(hand: PhhHand, field: str, place: int, told: Sequence[Fraction], ours: Sequence[int]) -> Comparison:
+def _difference(hand: PhhHand, field: str, place: int, told: Sequence[Amount], ours: Sequence[int]) -> Comparison:
     return Comparison(
         Verdict.DIFFERS,
         hand.variant,
@@ -141,7 +141,7 @@ def _difference(hand: PhhHand, field: str, place: int, told: Sequence[Fraction],
     )
 
 
-def _row(amounts: Sequence[int] | Sequence[Fraction], scale: int) -> str:
+def _row(amounts: Sequence[Amount], scale: int) -> str:
     return "[" + ", ".join(_text(Fraction(amount) / scale) for amount in amounts) + "]"
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from diwan.core.cards import Card
 
 type Game = Literal["holdem", "omaha"]
+type Amount = int | Fraction
 type Word = Literal["fold", "call", "to", "show", "board"]
 
 VARIANTS: Final[Mapping[str, Game]] = {"NT": "holdem", "PO": "omaha"}
@@ -61,6 +62,6 @@ class PhhHand(Struct, frozen=True):
     holes: tuple[tuple[Card | None, ...], ...]
     actions: tuple[PhhAction, ...]
     names: tuple[str, ...]
-    finishing: tuple[Fraction, ...] | None
-    winnings: tuple[Fraction, ...] | None
+    finishing: tuple[Amount, ...] | None
+    winnings: tuple[Amount, ...] | None
     fields: Mapping[str, Any]  # as they stand in the history

@@ -14,7 +14,7 @@ from msgspec import Struct
 from diwan.core.cards import Card, CardTextError, format_card, parse_card
 from diwan.core.games import GAMES
 from diwan.core.limits import PLAYERS_MIN, SEATS_MAX, STACK_MAX
-from diwan.history.phh.hand import UNKNOWN, VARIANTS, Game, NotCovered, PhhAction, PhhError, PhhHand
+from diwan.history.phh.hand import UNKNOWN, VARIANTS, Amount, Game, NotCovered, PhhAction, PhhError, PhhHand
 
 _SCALE_MAX: Final = 10_000  # Finer fractions are divided pots or noise of floating point, not chips.
 _BOARD: Final = 5
@@ -90,34 +90,35 @@ class _Actions:
         self.each = GAMES[game].hole_cards
         self.holes: list[list[Card | None]] = [[] for _ in range(players)]
         self.board = 0
-        self.read: list[tuple[PhhAction, Fraction]] = []
+        self.read: list[tuple[PhhAction, Amount]] = []
 
     @property
-    def amounts(self) -> list[Fraction]:
+    def amounts(self) -> list[Amount]:
         return [to for _, to in self.read]
 
     def take(self, index: int, text: str) -> None:
         where = f"action {index + 1}, {text!r}"
-        words = text.partition("#")[0].split()
-        match words:
+        to: Amount = 0
+        match text.partition("#")[0].split():
             case []:
                 return
             case ["d", "dh", player, cards]:
                 self._deal(self._player(player, where), _cards(cards, where), where)
                 return
             case ["d", "db", cards]:
-                action, to = PhhAction(index, -1, "board", cards=self._turned_up(_cards(cards, where), where)), "0"
+                action = PhhAction(index, -1, "board", cards=self._turned_up(_cards(cards, where), where))
             case [player, "f"]:
-                action, to = PhhAction(index, self._player(player, where), "fold"), "0"
+                action = PhhAction(index, self._player(player, where), "fold")
             case [player, "cc"]:
-                action, to = PhhAction(index, self._player(player, where), "call"), "0"
-            case [player, "cbr", to]:
+                action = PhhAction(index, self._player(player, where), "call")
+            case [player, "cbr", total]:
                 action = PhhAction(index, self._player(player, where), "to")
+                to = _amount(total.replace(",", ""), where)
             case [player, "sm", *cards]:
-                action, to = self._shown(index, self._player(player, where), cards, where), "0"
+                action = self._shown(index, self._player(player, where), cards, where)
             case _:
                 raise PhhError(f"{where}: no action of this game")
-        self.read.append((action, _amount(to.replace(",", ""), where)))
+        self.read.append((action, to))
 
     def known_holes(self) -> tuple[tuple[Card | None, ...], ...]:
         """Every player's cards, unknown ones where the history deals none."""
@@ -131,8 +132,10 @@ class _Actions:
 
     def scaled(self, scale: int) -> tuple[PhhAction, ...]:
         return tuple(
-            PhhAction(each.index, each.player, each.word, int(to * scale), each.cards, each.is_shown)
-            for each, to in self.read
+            [
+                PhhAction(one.index, one.player, one.word, int(to * scale), one.cards, one.is_shown) if to else one
+                for one, to in self.read
+            ]
         )
 
     def _player(self, text: str, where: str) -> int:
@@ -196,25 +199,28 @@ def _names(fields: Mapping[str, Any], players: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _amounts(fields: Mapping[str, Any], name: str, count: int | None = None) -> list[Fraction]:
+def _amounts(fields: Mapping[str, Any], name: str, count: int | None = None) -> list[Amount]:
     values = fields.get(name)
     if not isinstance(values, list) or (count is not None and len(values) != count):
         raise PhhError(f"{name}: a list of {'' if count is None else count} amounts is wanted")
     return [_amount(value, name) for value in values]
 
 
-def _amount(value: Any, where: str) -> Fraction:
+def _amount(value: Any, where: str) -> Amount:
+    """Return a number as it stands: whole, where it is."""
+    if type(value) is int:
+        return value
     if isinstance(value, Decimal) and value.is_infinite():
         raise NotCovered(f"{where}: without end")
-    if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
+    if not isinstance(value, Decimal | str):
         raise PhhError(f"{where}: {value!r} is no amount")
     try:
-        return Fraction(value)
+        return int(value) if isinstance(value, str) and value.isdecimal() else Fraction(value)
     except (ValueError, ZeroDivisionError) as error:
         raise PhhError(f"{where}: {value!r} is no amount") from error
 
 
-def _scale(put_in: Sequence[Fraction], taken_out: Sequence[Fraction]) -> int:
+def _scale(put_in: Sequence[Amount], taken_out: Sequence[Amount]) -> int:
     """Return by what amounts are multiplied to be whole: those of a result too, unless they are no chips."""
     scale = lcm(*[amount.denominator for amount in put_in])
     if scale > _SCALE_MAX:
@@ -223,9 +229,9 @@ def _scale(put_in: Sequence[Fraction], taken_out: Sequence[Fraction]) -> int:
     return with_results if with_results <= _SCALE_MAX else scale
 
 
-def _whole(amounts: Sequence[Fraction], scale: int) -> tuple[int, ...]:
+def _whole(amounts: Sequence[Amount], scale: int) -> tuple[int, ...]:
     return tuple([int(amount * scale) for amount in amounts])
 
 
-def _scaled(amounts: Sequence[Fraction] | None, scale: int) -> tuple[Fraction, ...] | None:
+def _scaled(amounts: Sequence[Amount] | None, scale: int) -> tuple[Amount, ...] | None:
     return None if amounts is None else tuple([amount * scale for amount in amounts])

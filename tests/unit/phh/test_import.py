@@ -1,6 +1,8 @@
 """Histories stored as hands: told, verified, marked as played elsewhere, and written again."""
 
 import json
+from hashlib import sha256
+from uuid import UUID, uuid5
 
 import pytest
 
@@ -9,6 +11,7 @@ from diwan.core.hashing import first_prev_hash
 from diwan.core.log import LoggedEvent, StreamKind
 from diwan.history.phh import NotCovered, read_documents, read_hand
 from diwan.verifier.report import Verdict
+from diwan.wire.events import decode
 from diwan.wire.imported import import_hand
 from tests.unit.phh.histories import HEADS_UP, OMAHA, SHOWDOWN, with_field
 from tests.unit.phh.test_command import run
@@ -47,6 +50,19 @@ def test_an_imported_hand_is_marked_in_what_its_hashes_cover():
     first: LoggedEvent = made.events[0]
 
     assert first.prev_hash == first_prev_hash(first.stream_id, StreamKind.IMPORTED)
+
+
+def test_ids_follow_from_the_source_as_the_reference_says():
+    """docs/reference/hashing.md, section 14, computed apart."""
+    fields = (b"imported/v1", SHOWDOWN.encode(), b"")
+    told = sha256(b"".join(len(field).to_bytes(4, "big") + field for field in fields)).digest()
+    stream = uuid5(UUID("5b9f7a1e-3c52-5d0e-8f64-2f1d8f0b7c31"), told.hex())
+
+    made = imported(SHOWDOWN)
+
+    assert made.events[0].stream_id == stream.bytes
+    assert made.hand_id == str(uuid5(stream, "hand/1"))
+    assert decode(made.events[1].type_id, made.events[1].schema_v, made.events[1].body).event.secret_commitment == told
 
 
 def test_a_second_import_makes_the_same_events_and_another_history_makes_others():
