@@ -108,6 +108,7 @@ class Actor:
 
     def start(self) -> None:
         """Begin to live."""
+        self._conduct.begin()
         self._task = asyncio.create_task(self._run(), name=f"table-{self.table_id}")
 
     async def stop(self, why: Rejected | None = None) -> None:

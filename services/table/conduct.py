@@ -6,7 +6,7 @@ import structlog
 
 from diwan.chassis.store import Conflict
 from diwan.core.hand.commands import ExpireClock, MoveDeadline, VoidHand
-from diwan.core.hand.state import NOBODY, LiveHand
+from diwan.core.hand.state import NOBODY, EndedHand, LiveHand
 from diwan.core.table.commands import CloseTable, CommitSecret, CommitSeeds, RecordRefusals, StandUp, StartNextHand
 from diwan.core.table.planning import NextHand, plan_next_hand
 from diwan.core.table.state import TableState
@@ -64,6 +64,19 @@ class Conduct:
             if seat is not None and seat.leaving is None:
                 await self._actor.by_itself(StandUp(player, "disconnected", now))
             self._absent_since_ms.pop(player, None)
+
+    def begin(self) -> None:
+        """Expect back whoever was here under the table's former owner: its streams ended with it.
+
+        A seat's seed in the last deck shows that it had a stream; who only makes calls is not waited for.
+        """
+        hand = self._actor.state.hand
+        live = hand.last if isinstance(hand, EndedHand) else hand
+        seeded = () if live is None else [seed.seat for seed in live.deal.started.seeds]
+        sittings = {} if live is None else {seat.seat: seat.sitting for seat in live.deal.started.seats}
+        for seat in self._actor.state.seats:
+            if seat.seat in seeded and seat.sitting == sittings[seat.seat]:
+                self._absent_since_ms.setdefault(seat.player, self._actor.clock.now_ms())
 
     def stalled(self, gap_ms: int) -> None:
         """Count no time in which nobody could come back."""

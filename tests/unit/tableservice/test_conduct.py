@@ -33,6 +33,49 @@ class Actor:
         self.done.append(command)
 
 
+async def test_who_had_a_stream_under_the_former_owner_is_expected_back_and_stood_up_otherwise():
+    """CL-4: given a table that another process takes over, when a player does not come back, then the seat is given up.
+
+    Ann's seed is in the last deck, ben's is too but he comes back, cid never had a stream.
+    """
+    table = Table(reserve_seconds=60)
+    for player in ("ann", "ben", "cid"):
+        table.seat(player)
+    table.start({0: bytes(32), 1: bytes([1]) * 32})
+    actor = Actor()
+    actor.losses, actor.state, actor.now = 0, table.state, table.now
+    conduct = Conduct(actor)
+
+    conduct.begin()
+    conduct.came("ben")
+    actor.now += 59_999
+    await conduct._give_up_seats(actor.state, actor.now)
+    assert actor.done == []
+    actor.now += 1
+    await conduct._give_up_seats(actor.state, actor.now)
+
+    assert actor.done == [StandUp("ann", "disconnected", actor.now)]
+
+
+async def test_a_stranger_on_the_seat_of_one_who_left_is_not_expected_back():
+    table = Table(reserve_seconds=60)
+    for player in ("ann", "ben"):
+        table.seat(player)
+    table.start({0: bytes(32)})
+    table.fold_out()
+    table.stand_up("ann")
+    table.seat("zoe", seat=0)
+    actor = Actor()
+    actor.losses, actor.state, actor.now = 0, table.state, table.now
+    conduct = Conduct(actor)
+
+    conduct.begin()
+    actor.now += 60_000
+    await conduct._give_up_seats(actor.state, actor.now)
+
+    assert actor.done == []
+
+
 async def test_refusals_are_kept_until_they_stand_in_the_log():
     actor = Actor()
     conduct = Conduct(actor)
