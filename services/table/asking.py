@@ -68,7 +68,7 @@ MAILBOX_MAX: Final = 256
 STRANGERS_MAX: Final = MAILBOX_MAX // 2
 """With so many waiting, only who has a seat may still ask: what strangers do fills no table."""
 
-ASKS_A_PLAYER_MAX: Final = 16
+ASKS_A_PLAYER_MAX: Final = 24
 """Requests of one player that may be unanswered at one table, over all of the player's calls and streams."""
 
 

@@ -19,7 +19,7 @@ from services.table.ids import command_id_of, hand_id_of
 from services.table.tables import Tables
 from services.table.watchers import Watcher
 
-UNANSWERED_MAX: Final = ASKS_A_PLAYER_MAX // 2
+UNANSWERED_MAX: Final = ASKS_A_PLAYER_MAX // 3
 """Decisions of one stream under way; the next one is read when one of them is answered."""
 
 REFUSED_SECONDS: Final = 0.02

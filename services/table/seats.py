@@ -8,7 +8,7 @@ from diwan.chassis.calls import Call
 from diwan.chassis.errors import rejected_of
 from diwan.chassis.store import EventStore
 from diwan.core.decider import Rejected
-from diwan.core.table.commands import CloseTable, RequestSeat, RequestTopUp, SitIn, SitOut, StandUp
+from diwan.core.table.commands import CloseTable, RequestSeat, RequestTopUp, SitIn, SitOut, StandUp, TableCommand
 from diwan.core.table.events import BuyInRequested, SeatCause, TableEvent
 from diwan.core.table.state import TableState
 from services.table import fields
@@ -16,6 +16,7 @@ from services.table.acting import acting, action_hash
 from services.table.actor import Actor
 from services.table.asking import Answer, Build, Reply, no_reply
 from services.table.ids import command_id_of, resolution_id_of, transfer_id_of
+from services.table.pace import Pace
 from services.table.projections import Projections
 from services.table.saga import BuyIns
 from services.table.tables import Tables
@@ -47,6 +48,7 @@ class Seats:
         self._projections = projections
         self._buy_ins = buy_ins
         self._tables_max = tables_per_player_max
+        self._pace = Pace()
 
     async def sit_down(self, request: pb.SitDownRequest, call: Call) -> tuple[Answer, int]:
         """Reserve a seat and wait for the wallet's answer; returns the seat too."""
@@ -68,7 +70,7 @@ class Seats:
                 actor.clock.now_ms(),
             )
 
-        answer = await self._ask(actor, request, call, build, reply=_seat_reply, asker=player)
+        answer = await self._ask(actor, request, call, build, reply=_seat_reply, changes_of=player)
         await self._wait_for_wallet(actor, str(transfer))
         return answer, pb.SitDownResponse.FromString(answer.reply).seat
 
@@ -86,7 +88,7 @@ class Seats:
         def build(_state: TableState) -> RequestTopUp:
             return RequestTopUp(player, request.amount, str(transfer), actor.clock.now_ms())
 
-        answer = await self._ask(actor, request, call, build, asker=player)
+        answer = await self._ask(actor, request, call, build, changes_of=player)
         await self._wait_for_wallet(actor, str(transfer))
         return answer
 
@@ -109,7 +111,7 @@ class Seats:
                 return SitOut(player, "player", now)
             return SitIn(player, request.post_at_once, now)
 
-        return await self._ask(actor, request, call, build, asker=player)
+        return await self._ask(actor, request, call, build, changes_of=player)
 
     async def stand_up(self, request: pb.StandUpRequest, call: Call) -> Answer:
         """Leave, or be removed by an operator; a bot says whether it makes room (CL-6)."""
@@ -162,15 +164,23 @@ class Seats:
         build: Build,
         reply: Reply = no_reply,
         *,
-        asker: str | None = None,
+        changes_of: str | None = None,
     ) -> Answer:
+        """Ask a table; ``changes_of`` names the player who may change only so much in a time."""
+
+        def paced(state: TableState) -> TableCommand:
+            # Counted here, where what took effect before never comes: a retry is free.
+            if changes_of is not None:
+                self._pace.take(changes_of)
+            return build(state)
+
         return await actor.ask(
-            build,
+            paced,
             command_id=command_id_of(call.caller.subject, request.request_id),
             caller=call.caller.subject,
             request_hash=call.request_hash(request),
             reply=reply,
-            asker=asker or call.caller.subject,
+            asker=changes_of or call.caller.subject,
         )
 
 

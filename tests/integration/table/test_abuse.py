@@ -9,7 +9,8 @@ import grpc
 import pytest
 
 from diwan.api.table.v1 import table_service_pb2 as pb
-from tests.integration.table.house import Seat, has_decision, player_of
+from services.table.pace import BURST
+from tests.integration.table.house import Seat, error_of, has_decision, player_of
 
 STREAMS = 16
 """As many as the server gives one player."""
@@ -81,3 +82,23 @@ async def test_a_name_of_a_request_that_is_none_is_not_kept_to_be_sent_back(hous
         await seat.call.write(pb.PlayRequest(request_id="x" * 60_000, open_seed=pb.OpenSeed(hand_no=9, seed=b"y")))
         refused = await seat.result("")
         assert refused.refusal.reason == "SEED_NOT_ASKED"
+
+
+async def test_a_player_who_goes_out_and_comes_back_without_end_fills_no_log(house):
+    """Each is an event for ever; a retry of what took effect is none and is never refused."""
+    table_id = await house.create()
+    await house.sit(table_id, "ann")
+    first, refused = str(uuid4()), []
+    for number in range(2 * BURST):
+        request = pb.SetSittingOutRequest(
+            request_id=first if number == 0 else str(uuid4()), table_id=table_id, is_sitting_out=number % 2 == 0
+        )
+        try:
+            await house.call("SetSittingOut", request, "ann")
+        except grpc.aio.AioRpcError as error:
+            refused.append(error_of(error)[0])
+    assert set(refused) >= {"RATE_LIMITED"}
+    again = pb.SetSittingOutRequest(request_id=first, table_id=table_id, is_sitting_out=True)
+    assert (await house.call("SetSittingOut", again, "ann")).result.is_replayed
+    assert (await house.sit(table_id, "ben")).seat == 1
+    await house.call("StandUp", pb.StandUpRequest(request_id=str(uuid4()), table_id=table_id), "ann")
