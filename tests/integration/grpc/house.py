@@ -185,11 +185,18 @@ def methods_of(*services):
 async def bare_call(channel, name, method, payload, **options):
     """Call any method with bytes and wait for its end, as no client library would let one."""
     if method.client_streaming:
-        call = channel.stream_stream(name)(**options)
-        if payload is not None:
-            await call.write(payload)
-            await call.done_writing()
-        return [message async for message in call]
+        while True:
+            call = channel.stream_stream(name)(**options)
+            try:
+                if payload is not None:
+                    await call.write(payload)
+                    await call.done_writing()
+                return [message async for message in call]
+            except grpc.aio.AioRpcError as error:
+                # The server may refuse before it has read. A write that comes too late then hides its answer behind
+                # grpc's own word, so the call is made again.
+                if error.details() != "Internal error from Core":
+                    raise
     if method.server_streaming:
         return [message async for message in channel.unary_stream(name)(payload or b"", **options)]
     return await channel.unary_unary(name)(payload or b"", **options)
