@@ -233,7 +233,8 @@ async def test_think_time_is_drawn_before_the_cards_matter_and_decides_alone_whe
         delays[cards] = [later - earlier for earlier, later in pairwise(times)]
 
     for delay in delays.values():
-        assert delay == pytest.approx([0.05, 0.02, 0.08], abs=0.015)
+        # Never before its time; how much later a busy machine lets it go says nothing about the cards.
+        assert all(drawn <= waited < drawn + 0.2 for drawn, waited in zip([0.05, 0.02, 0.08], delay, strict=True))
 
 
 async def test_thinking_never_takes_more_than_half_of_the_clock():
