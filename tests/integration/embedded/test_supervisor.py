@@ -48,7 +48,8 @@ def test_output_goes_to_the_log_and_the_status_is_told(tmp_path):
 
 def test_a_child_gets_exactly_the_environment_and_folder_it_is_given(tmp_path):
     script = "import os; print(os.environ['WHO'], os.getcwd(), 'HOME' in os.environ)"
-    process = Process([sys.executable, "-c", script], log_path=tmp_path / "log", env={"WHO": "me"}, cwd=tmp_path)
+    env = {"WHO": "me"} | {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    process = Process([sys.executable, "-c", script], log_path=tmp_path / "log", env=env, cwd=tmp_path)
     assert process.wait(10)
     assert process.log_tail() == f"me {tmp_path.resolve()} False"
 
