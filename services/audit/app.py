@@ -24,6 +24,7 @@ from services.audit.hands import HandVerifier
 from services.audit.keeping import Keeper
 from services.audit.money import LedgerExaminer, TableExaminer
 from services.audit.settings import AuditSettings
+from services.audit.standing import Standing
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
@@ -46,6 +47,7 @@ async def build(settings: AuditSettings) -> AsyncIterator[Service]:
             "table": Keeper(FEEDS["table"], StreamKind.TABLE, TableExaminer(), on_hand_ended=verifier.wake),
             "wallet": Keeper(FEEDS["wallet"], StreamKind.LEDGER, LedgerExaminer()),
         }
+        background = {"hands": verifier.run}
         for service, keeper in keepers.items():
             source = RemoteFeed(
                 _address(settings, service),
@@ -56,9 +58,10 @@ async def build(settings: AuditSettings) -> AsyncIterator[Service]:
             consumer = consumer_of(service, keeper, database, source, bus)
             consumer.start()
             stack.push_async_callback(consumer.close)
+            background[f"standing-{service}"] = Standing(FEEDS[service], database, source).run
         yield Service(
             served=[Served(DESCRIPTOR.services_by_name["AuditService"], AuditServicer(database))],
-            background={"hands": verifier.run},
+            background=background,
         )
 
 

@@ -13,6 +13,8 @@ select * from unnest($1::smallint[], $2::bigint[], $3::uuid[], $4::bigint[], $5:
 """
 LEAVES: Final = "select global_seq, leaf_hash from kept_event where feed_id = $1 and global_seq > $2 order by 1"
 IS_KEPT: Final = "select exists (select 1 from kept_event where feed_id = $1 and global_seq = $2)"
+NEWEST_KEPT: Final = "select max(global_seq) from kept_event where feed_id = $1"
+KEPT: Final = "select * from kept_event where feed_id = $1 and global_seq = $2"
 OF_STREAM: Final = """
 select stream_id, version, event_id, command_id, epoch, type_id, schema_v, recorded_at_ms, body, prev_hash, hash
 from kept_event where stream_id = $1 and version between $2 and $3 order by version, global_seq
@@ -57,6 +59,9 @@ ADD_FINDING: Final = """
 insert into finding (finding_no, feed_id, global_seq, stream_id, version, kind, detail, hand_id, found_at_ms)
 select coalesce(max(finding_no), 0) + 1, $1, $2, $3, $4, $5, $6, $7, (extract(epoch from clock_timestamp()) * 1000)::bigint
 from finding
+"""
+IS_FOUND: Final = """
+select exists (select 1 from finding where feed_id = $1 and global_seq = $2 and stream_id = $3 and kind = $4)
 """
 FINDINGS: Final = "select * from finding where finding_no > $1 order by finding_no limit $2"
 

@@ -23,6 +23,8 @@ class PlayedHouse:
     stack: Stack
     table_ids: list[str] = field(default_factory=list)
     totals: list[WalletTotals] = field(default_factory=list)
+    untouched: dict[str, Result] = field(default_factory=dict)
+    """What the checks said before anybody spoiled anything: the audit forgets no spoiling, also when it is undone."""
 
     def client(self) -> DiwanClient:
         return connect(self.stack.places.services, self.stack.token("test", Role.OPERATOR))
@@ -59,4 +61,5 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlayedHouse]:
     with Stack(tmp_path_factory.mktemp("house"), report=lambda *_: None, overrides=DEMO_SETTINGS) as stack:
         played = PlayedHouse(stack)
         asyncio.run(played.play(hands=16, tables=2))
+        played.untouched = asyncio.run(played.results())
         yield played

@@ -74,8 +74,9 @@ async def restore(connection, rows):
 
 
 async def test_an_honest_house_passes_every_check(house):
-    results = await house.results()
+    results = house.untouched
 
+    assert results
     assert {name: result.holds for name, result in results.items()} == dict.fromkeys(results, True)
 
 

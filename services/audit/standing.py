@@ -1,0 +1,102 @@
+"""Asks the feeds again for what they have shown before: a history that was cut off or rewritten later is found (P8, D4).
+
+Reading a feed forward never looks back. So the newest event that was kept and some others, drawn anew each time, are
+asked for again and held against what was kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterable
+from functools import partial
+from typing import Final, Protocol
+from uuid import UUID
+
+import asyncpg
+import structlog
+
+from diwan.chassis.database import Connection, Database
+from diwan.chassis.feed import FeedEvent
+from services.audit import statements
+from services.audit.findings import Finding, record
+
+LOOK_SECONDS: Final = 2.0
+DRAWN: Final = 8
+"""Earlier events that are asked for again each time: nobody knows which, so no change is safe for long."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Source(Protocol):
+    """A feed that can be asked."""
+
+    async def read(self, after: int, limit: int) -> list[FeedEvent]:
+        """Return the events with greater numbers, in order, at most ``limit``; raises `ConnectionError`."""
+        ...
+
+
+class Standing:
+    """Holds one feed to what it has shown."""
+
+    def __init__(self, feed_id: int, database: Database, source: Source) -> None:
+        self._feed_id = feed_id
+        self._database = database
+        self._source = source
+
+    async def run(self) -> None:
+        """Look again and again; what cannot be asked now is asked later."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                await self.look()
+            except Exception as error:
+                # The service or the database is away, asyncpg's own confusion over a killed backend included; nothing
+                # is concluded from silence.
+                _log.warning("standing_not_looked_at", feed=self._feed_id, error=repr(error))
+
+    async def look(self, numbers: Iterable[int] | None = None) -> None:
+        """Ask for the newest kept event and some that are drawn, or for these; each fault is recorded once."""
+        newest = await self._database.run(lambda c: c.fetchval(statements.NEWEST_KEPT, self._feed_id))
+        if newest is None:
+            return
+        chosen = {newest, *(secrets.randbelow(newest) + 1 for _ in range(DRAWN))} if numbers is None else set(numbers)
+        for number in sorted(chosen):
+            kept = await self._database.run(partial(_kept, feed_id=self._feed_id, number=number))
+            if kept is None:
+                continue
+            shown = await self._source.read(number - 1, 1)
+            fault = _fault(kept, shown, number)
+            if fault is not None:
+                kind, detail = fault
+                finding = Finding(self._feed_id, number, kept["stream_id"], kept["version"], kind, detail)
+                await self._database.run(partial(_record_once, finding=finding))
+
+
+async def _kept(connection: Connection, feed_id: int, number: int) -> asyncpg.Record | None:
+    return await connection.fetchrow(statements.KEPT, feed_id, number)
+
+
+def _fault(kept: asyncpg.Record, shown: list[FeedEvent], number: int) -> tuple[str, str] | None:
+    if not shown or shown[0].global_seq != number:
+        return "FEED_CUT", f"number {number} was shown before and is not there any more"
+    event, stored = shown[0], shown[0].event
+    told = (
+        *(event.global_seq, stored.stream_id, stored.version, stored.event_id, stored.command_id, stored.epoch),
+        *(stored.type_id, stored.schema_v, stored.recorded_at_ms, stored.body, stored.prev_hash, stored.hash),
+    )
+    differing = [name for name, value in zip(_FIELDS, told, strict=True) if kept[name] != value]
+    return ("FEED_REWRITTEN", f"number {number} has another {', '.join(differing)} than before") if differing else None
+
+
+_FIELDS: Final = (
+    *("global_seq", "stream_id", "version", "event_id", "command_id", "epoch"),
+    *("type_id", "schema_v", "recorded_at_ms", "body", "prev_hash", "hash"),
+)
+
+
+async def _record_once(connection: Connection, finding: Finding) -> None:
+    await connection.execute(statements.ONE_AT_A_TIME)
+    place: tuple[int, int, UUID, str] = (finding.feed_id, finding.global_seq, finding.stream_id, finding.kind)
+    if not await connection.fetchval(statements.IS_FOUND, *place):
+        await record(connection, [finding])
