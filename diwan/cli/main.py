@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import stamina.instrumentation
 import typer
 
 from diwan.cli import doctor, phh, play, prepare, replay, scenarios, tables, token, up
 from diwan.cli.demo.command import demo
+
+# What is tried again is the client library's business; a line for every attempt would stand in the middle of a game.
+stamina.instrumentation.set_on_retry_hooks([])
 
 app = typer.Typer(
     name="diwan",
