@@ -44,12 +44,17 @@ def card_text(card):
     return RANKS[card // 4] + SUITS[card % 4]
 
 
-def hand_id(table_id, hand_no):
-    """Section 2, UUID version 5 by hand: SHA-1 of namespace and name, with version and variant bits set."""
-    raw = bytearray(hashlib.sha1(table_id.bytes + f"hand/{hand_no}".encode()).digest()[:16])  # noqa: S324 (RFC 9562)
+def named_id(namespace, name):
+    """UUID version 5 by hand: SHA-1 of namespace and name, with version and variant bits set."""
+    raw = bytearray(hashlib.sha1(namespace.bytes + name.encode()).digest()[:16])  # noqa: S324 (RFC 9562)
     raw[6] = raw[6] & 0x0F | 0x50
     raw[8] = raw[8] & 0x3F | 0x80
     return uuid.UUID(bytes=bytes(raw))
+
+
+def hand_id(table_id, hand_no):
+    """Section 2."""
+    return named_id(table_id, f"hand/{hand_no}")
 
 
 def secret_commitment(hand, secret):
@@ -213,3 +218,18 @@ def hand_key_aad(hand, epoch, day, commitment):
 
 def fingerprint(secret):
     return digest(fields("fingerprint/v1", secret))
+
+
+def imported(source, label):
+    """Section 14: what stands in the commitment's place, the stream, and the hand."""
+    told = digest(fields("imported/v1", source, label))
+    stream_id = named_id(uuid.UUID("5b9f7a1e-3c52-5d0e-8f64-2f1d8f0b7c31"), told.hex())
+    return told, stream_id, hand_id(stream_id, 1)
+
+
+def imported_salt(told, position):
+    return digest(fields("imported-salt/v1", told, position))
+
+
+def imported_nonce(told, version):
+    return digest(fields("imported-nonce/v1", told, version))[:16]

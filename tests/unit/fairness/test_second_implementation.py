@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from diwan.chassis import keyfile, vault
 from diwan.core import fairness, hashing, merkle
 from diwan.core.cards import format_cards
+from diwan.history.phh.read import read_documents, read_hand
+from diwan.wire.imported import import_hand
 from tests.unit.fairness import second_implementation as second
 
 PAGE = Path(__file__).parents[3] / "docs/reference/hashing.md"
@@ -56,7 +58,7 @@ def test_the_second_implementation_knows_nothing_of_diwan():
 def test_every_section_has_vectors():
     sections = [int(number) for number in re.findall(r"^## (\d+)\. ", TEXT, re.MULTILINE)]
 
-    assert sections == list(range(1, 14))
+    assert sections == list(range(1, 15))
     assert all(_vectors(section) for section in sections)
 
 
@@ -272,3 +274,30 @@ def test_both_hash_random_events_and_entries_alike(prev, stream, version, type_i
 @given(st.lists(HASHES, max_size=70))
 def test_both_grow_the_same_tree(leaves):
     assert merkle.root(leaves) == second.tree_root(leaves)
+
+
+def test_an_imported_hand_is_named_and_salted_as_the_page_says():
+    v = _vectors(14)
+    told, stream_id, hand = second.imported(_raw(v["source"]), v["label"])
+
+    assert (told.hex(), str(stream_id), str(hand)) == (v["told"], v["stream_id"], v["hand_id"])
+    for position, salt in _indexed(v, "salt").items():
+        assert second.imported_salt(told, position).hex() == salt
+    for version, nonce in _indexed(v, "nonce").items():
+        assert second.imported_nonce(told, version).hex() == nonce
+
+
+def test_a_hand_is_imported_as_the_second_implementation_says():
+    source = (
+        b'variant = "NT"\nantes = [0, 0]\nblinds_or_straddles = [5, 10]\nmin_bet = 10\nstarting_stacks = [100, 100]\n'
+        b'actions = ["d dh p1 AsKd", "d dh p2 7c2h", "p2 f"]\n'
+    )
+    hand = read_hand(read_documents(source.decode())[0].fields)
+
+    stored = import_hand(hand, source, "", 1)
+    told, stream_id, hand_id = second.imported(source, "")
+
+    assert stored.hand_id == str(hand_id)
+    assert {event.stream_id for event in stored.events} == {stream_id.bytes}
+    assert all(second.imported_nonce(told, event.version) in event.body for event in stored.events)
+    assert all(second.imported_salt(told, reveal.position) == reveal.salt for reveal in stored.hidden)
