@@ -45,6 +45,8 @@ def demo(
     """Run a whole house, play by bots over gRPC, then check every hand, chip, card and message. Exits 1 on any fault."""
     if keep is not None and keep.exists():
         raise typer.BadParameter(f"{keep} exists already: name a new directory", param_hint="--keep")
+    # Also where a shell has started us in the background: what it starts there ignores the signal.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _interrupt)
     data = keep or Path(tempfile.mkdtemp(prefix="diwan-demo-"))
     try:
