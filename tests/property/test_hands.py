@@ -204,7 +204,7 @@ def test_in_every_hand(check, game):
 @pytest.mark.parametrize("game", ["holdem", "omaha"])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_in_a_great_many_hands(check, game):
-    @settings(max_examples=20_000, deadline=None)
+    @settings(max_examples=40_000, deadline=None)
     @given(seed=seeds)
     def holds(seed):
         check(Played(seed, game=game))
