@@ -1,6 +1,7 @@
 """Real servers for tests: one PostgreSQL and one NATS a test process, a database of its own a test."""
 
 import itertools
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,6 +10,12 @@ import pytest
 from diwan.chassis.embedded import EmbeddedNats, EmbeddedPostgres
 
 _numbers = itertools.count(1)
+
+
+def pytest_configure() -> None:
+    """A shell that starts us in the background ignores SIGINT for us, and so for every program that a test interrupts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)
