@@ -87,7 +87,7 @@ class SettingBegan(Struct, frozen=True, tag=True):
 
 
 class DraftSaved(Struct, frozen=True, tag=True):
-    """A seat keeps an arrangement for now (CS-20); ``is_usable`` if it is complete and legal (CS-28). Private."""
+    """A seat keeps a draft of its arrangement, which it may still change (CS-20); ``is_usable`` if it is complete and legal (CS-28). Private."""
 
     seat: Seat
     arrangement: Arrangement
