@@ -1,6 +1,6 @@
 """One commit of the ledger inside a database transaction: lock, read, decide, write.
 
-The event, the accounts, the transfers and their entries are written together or not at all.
+The event, the accounts and the transfers with both legs are written together or not at all.
 """
 
 import secrets
@@ -237,16 +237,14 @@ async def _write(
         if a.account_id in books.accounts
     ]
     transfers, refusals = _listed(books, decision)
-    legs = [(e.account_id, e.version, e.transfer_id, e.amount, e.previous_balance, e.balance) for e in decision.entries]
     written = await connection.fetchval(
         statements.WRITE,
         *(head["version"] + 1, now_ms),
         *(
             *_columns(opened, 7),
             *_columns(moved, 5),
-            *_columns(transfers, 7),
+            *_columns(transfers, 11),
             *_columns(refusals, 2),
-            *_columns(legs, 6),
         ),
     )
     if written != len(moved):
@@ -258,9 +256,15 @@ def _listed(books: Books, decision: Decision) -> tuple[list[tuple[object, ...]],
     if decision.event is None:
         return [], []
     currencies = {a.account_id: a.currency for a in (*books.accounts.values(), *decision.accounts)}
+    # The entries are the legs of the transfers in their order, what is given before what is taken.
+    legs = zip(decision.event.transfers, decision.entries[::2], decision.entries[1::2], strict=True)
     transfers: list[tuple[object, ...]] = [
-        (t.transfer_id, t.debit_account, t.credit_account, currencies[t.debit_account], t.amount, t.code, t.cause)
-        for t in decision.event.transfers
+        (
+            *(t.transfer_id, t.debit_account, debit.version, debit.previous_balance),
+            *(t.credit_account, credit.version, credit.previous_balance),
+            *(currencies[t.debit_account], t.amount, t.code, t.cause),
+        )
+        for t, debit, credit in legs
     ]
     return transfers, [(refusal.transfer_id, refusal.reason) for refusal in decision.event.refusals]
 

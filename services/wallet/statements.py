@@ -1,4 +1,4 @@
-"""The ledger's SQL. Ids travel as text: the core speaks of them so, and a cast costs less than a UUID object."""
+"""The ledger's SQL. The core speaks of ids as text: asyncpg takes that for a uuid, and reads it where it is cast."""
 
 from typing import Final
 
@@ -14,67 +14,63 @@ IS_COMMITTED: Final = "select exists (select from event where event_id = $1)"
 
 KNOWN: Final = """
 select transfer_id::text, debit_account::text, credit_account::text, amount, code, cause, currency, null as reason
-from transfer where transfer_id = any($1::text[]::uuid[])
+from transfer where transfer_id = any($1::uuid[])
 union all
 select transfer_id::text, null, null, null, null, null, null, reason
-from refused where transfer_id = any($1::text[]::uuid[])
+from refused where transfer_id = any($1::uuid[])
 """
 
 # In sorted order, before anything refers to them: a transfer there and one back do not wait for each other (L9).
 LOCK_ACCOUNTS: Final = """
 select account_id::text, kind, owner, currency, balance, version, is_closed
-from account where account_id = any($1::text[]::uuid[])
+from account where account_id = any($1::uuid[])
 order by account_id for no key update
 """
 
 ANSWERED: Final = """
-select command_id::text, request_hash, has_opened from answered where command_id = any($1::text[]::uuid[])
+select command_id::text, request_hash, has_opened from answered where command_id = any($1::uuid[])
 """
 
 REMEMBER: Final = """
 insert into answered (command_id, caller, request_hash, has_opened)
-select * from unnest($1::text[]::uuid[], $2::text[], $3::bytea[], $4::boolean[])
+select * from unnest($1::uuid[], $2::text[], $3::bytea[], $4::boolean[])
 """
 
-# All of a commit but its event, in one round trip; foreign keys are checked when all of it is there. The old version is
-# compared though the row is locked: a balance is never written over one that was not read.
+# All of a commit but its event, in one round trip. The old version is compared though the row is locked: a balance is
+# never written over one that was not read. What fits together is checked once, when all of it is there.
 WRITE: Final = """
 with opened as (
     insert into account (account_id, kind, owner, currency, balance, version, is_closed, opened_at_ms)
-    select *, $2::bigint from unnest($3::text[]::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[],
+    select *, $2::bigint from unnest($3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[],
                                      $9::boolean[])),
 moved as (
     update account a set balance = n.balance, version = n.version, is_closed = n.is_closed
-    from unnest($10::text[]::uuid[], $11::bigint[], $12::bigint[], $13::bigint[], $14::boolean[])
+    from unnest($10::uuid[], $11::bigint[], $12::bigint[], $13::bigint[], $14::boolean[])
         as n(account_id, old_version, balance, version, is_closed)
     where a.account_id = n.account_id and a.version = n.old_version
     returning 1),
 posted as (
-    insert into transfer (transfer_id, debit_account, credit_account, currency, amount, code, cause,
+    insert into transfer (transfer_id, debit_account, debit_version, debit_previous,
+                          credit_account, credit_version, credit_previous, currency, amount, code, cause,
                           ledger_version, posted_at_ms)
     select *, $1::bigint, $2::bigint
-    from unnest($15::text[]::uuid[], $16::text[]::uuid[], $17::text[]::uuid[], $18::text[], $19::bigint[], $20::text[],
-                $21::text[])),
+    from unnest($15::uuid[], $16::uuid[], $17::bigint[], $18::bigint[], $19::uuid[], $20::bigint[], $21::bigint[],
+                $22::text[], $23::bigint[], $24::text[], $25::text[])),
 denied as (
     insert into refused (transfer_id, reason, ledger_version)
-    select *, $1::bigint from unnest($22::text[]::uuid[], $23::text[])),
-entered as (
-    insert into entry (account_id, version, transfer_id, amount, previous_balance, balance)
-    select * from unnest($24::text[]::uuid[], $25::bigint[], $26::text[]::uuid[], $27::bigint[], $28::bigint[],
-                         $29::bigint[]))
+    select *, $1::bigint from unnest($26::uuid[], $27::text[]))
 select count(*) from moved
 """
 
 ACCOUNT: Final = """
 select account_id::text, kind, owner, currency, balance, version, is_closed
-from account where account_id = $1::text::uuid
+from account where account_id = $1::uuid
 """
 
 ENTRIES: Final = """
-select e.version, e.transfer_id::text, e.amount, e.previous_balance, e.balance, t.code, t.cause, t.posted_at_ms
-from entry e join transfer t using (transfer_id)
-where e.account_id = $1::text::uuid and e.version < $2
-order by e.version desc limit $3
+select version, transfer_id::text, amount, previous_balance, balance, code, cause, posted_at_ms
+from entry where account_id = $1::uuid and version < $2
+order by version desc limit $3
 """
 
 TOTALS: Final = (
@@ -85,8 +81,7 @@ TOTALS: Final = (
 SITTINGS: Final = """
 select a.owner as sitting, a.balance, t.cause
 from account a
-join entry e on e.account_id = a.account_id and e.version = 1
-join transfer t using (transfer_id)
+join transfer t on t.credit_account = a.account_id and t.credit_version = 1
 where a.kind = 'escrow' and not a.is_closed
 order by a.account_id
 """

@@ -1,5 +1,5 @@
 -- migrate:up
--- The ledger's books: what every account holds, and every transfer with its two entries. They are written in the same
+-- The ledger's books: what every account holds, and every transfer with its two legs. They are written in the same
 -- transaction as the event that says so, and can be rebuilt from the events.
 
 create table currency (
@@ -17,7 +17,6 @@ create table account (
     version bigint not null default 0 check (version >= 0),
     is_closed boolean not null default false,
     opened_at_ms bigint not null,
-    unique (account_id, currency),
     constraint account_never_owes check (kind = 'issuance' or balance >= 0),
     constraint account_closes_empty check (not is_closed or balance = 0)
 ) with (fillfactor = 70);
@@ -29,30 +28,54 @@ create index account_open_escrow on account (account_id) where kind = 'escrow' a
 create table transfer (
     transfer_id uuid primary key,
     debit_account uuid not null,
+    debit_version bigint not null check (debit_version > 0),
+    debit_previous bigint not null,
     credit_account uuid not null,
-    currency text not null,
+    credit_version bigint not null check (credit_version > 0),
+    credit_previous bigint not null,
+    currency text not null constraint transfer_currency_is_chips check (currency = 'CHIP'),
     amount bigint not null check (amount between 1 and 9007199254740991),
     code text not null,
     cause text not null,
     ledger_version bigint not null,
     posted_at_ms bigint not null,
     check (debit_account <> credit_account),
-    -- Both accounts hold the transfer's own currency, whatever a program believes.
-    foreign key (debit_account, currency) references account (account_id, currency),
-    foreign key (credit_account, currency) references account (account_id, currency)
+    unique (debit_account, debit_version),
+    unique (credit_account, credit_version)
 );
+comment on column transfer.debit_version is 'Which of its account''s entries this leg is: they are counted without gap.';
+comment on column transfer.debit_previous is 'The account''s balance before.';
 comment on column transfer.ledger_version is 'The version of the event that posted it.';
 
-create table entry (
-    account_id uuid not null references account,
-    version bigint not null check (version > 0),
-    transfer_id uuid not null references transfer,
-    amount bigint not null check (amount <> 0),
-    previous_balance bigint not null,
-    balance bigint not null,
-    primary key (account_id, version),
-    constraint entry_adds_up check (balance = previous_balance + amount)
-);
+-- Both legs stand in the transfer's row: one row, not three, and they cannot be at odds with each other.
+create view entry as
+select debit_account as account_id, debit_version as version, transfer_id, -amount as amount,
+       debit_previous as previous_balance, debit_previous - amount as balance, code, cause, posted_at_ms
+from transfer
+union all
+select credit_account, credit_version, transfer_id, amount, credit_previous, credit_previous + amount, code, cause,
+       posted_at_ms
+from transfer;
+comment on view entry is 'The legs of all transfers, by account and version.';
+
+-- What foreign keys would check row by row, once a statement: the accounts are there, in the transfer's currency, and
+-- an account's last leg says what the account says.
+create function refuse_legs_that_do_not_fit() returns trigger language plpgsql as $$
+begin
+    if exists (
+        select from posted p
+        left join account d on d.account_id = p.debit_account and d.currency = p.currency
+        left join account c on c.account_id = p.credit_account and c.currency = p.currency
+        where not coalesce(
+            d.version >= p.debit_version and (d.version > p.debit_version or d.balance = p.debit_previous - p.amount)
+            and c.version >= p.credit_version
+            and (c.version > p.credit_version or c.balance = p.credit_previous + p.amount), false)
+    ) then
+        raise exception 'a transfer does not fit its accounts'
+            using errcode = 'integrity_constraint_violation', constraint = 'transfer_fits_its_accounts';
+    end if;
+    return null;
+end $$;
 
 create table refused (
     transfer_id uuid primary key,
@@ -83,8 +106,8 @@ end $$;
 
 create trigger transfer_is_never_rewritten before update or delete or truncate on transfer
     for each statement execute function refuse_rewriting();
-create trigger entry_is_never_rewritten before update or delete or truncate on entry
-    for each statement execute function refuse_rewriting();
+create trigger transfer_fits_its_accounts after insert on transfer referencing new table as posted
+    for each statement execute function refuse_legs_that_do_not_fit();
 create trigger refused_is_never_rewritten before update or delete or truncate on refused
     for each statement execute function refuse_rewriting();
 create trigger answered_is_never_rewritten before update or delete or truncate on answered
@@ -95,11 +118,14 @@ create trigger account_keeps_its_identity before update of account_id, kind, own
     for each statement execute function refuse_new_identity();
 
 grant select on currency to store_writer, store_reader;
-grant select, insert on account, transfer, entry, refused, answered to store_writer;
+grant select, insert on account, transfer, refused, answered to store_writer;
+grant select on entry to store_writer;
 grant update (balance, version, is_closed) on account to store_writer;
 grant select, insert, update on table_seats to store_writer;
 grant select on account, transfer, entry, refused, table_seats to store_reader;
 
 -- migrate:down
-drop table table_seats, answered, refused, entry, transfer, account, currency;
+drop view entry;
+drop table table_seats, answered, refused, transfer, account, currency;
+drop function refuse_legs_that_do_not_fit();
 drop function refuse_new_identity();
