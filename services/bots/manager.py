@@ -183,7 +183,7 @@ class Manager:
             self._tables_for(assignment.player),
             assignment,
             think=self._think_time.draw,
-            chance=secrets.randbelow,
+            secret=secrets.token_bytes(32),
             decided=_decisions.inc,
         )
         self._players[key] = player

@@ -19,7 +19,8 @@ from diwan.api.event.v1 import hand_pb2
 from diwan.api.table.v1 import view_pb2
 from diwan.client import DiwanError, ProofFailed, SeatStream, new_request_id
 from diwan.client.tables import Tables
-from diwan.core.policy import Chance, Choice, choose, situation_of, style_of
+from diwan.core.policy import Choice, choose, style_of
+from diwan.core.view import SeatedView
 from diwan.wire.views import read_table_view
 from services.bots.roster import Assignment
 
@@ -54,7 +55,7 @@ class End(StrEnum):
 
 
 class BotPlayer:
-    """Plays one assignment. ``think`` gives seconds, ``chance`` the policy's chance; both know no card."""
+    """Plays one assignment. ``think`` gives seconds, ``secret`` the policy's chance; both know no card."""
 
     def __init__(
         self,
@@ -62,7 +63,7 @@ class BotPlayer:
         assignment: Assignment,
         *,
         think: Callable[[], float],
-        chance: Chance,
+        secret: bytes,
         decided: Callable[[], None] = lambda: None,
     ) -> None:
         self.assignment = assignment
@@ -70,7 +71,7 @@ class BotPlayer:
         self.decisions = 0
         self._tables = tables
         self._think = think
-        self._chance = chance
+        self._secret = secret
         self._decided = decided
         self._style = style_of(assignment.player)
         self._is_leaving = assignment.is_leaving
@@ -163,7 +164,10 @@ class BotPlayer:
         own_cards = _own_cards(stream)
         if not own_cards:
             return  # They are on their way, and their message brings us here again.
-        choice = choose(situation_of(read_table_view(stream.table), own_cards), self._chance, self._style)
+        seen = SeatedView(read_table_view(stream.table), {decision.seat: own_cards})
+        choice = choose(seen, decision.seat, self._secret, self._style)
+        if choice is None:
+            return
         turn, can_check = decision.turn, decision.can_check
         await asyncio.sleep(until - loop.time())
         try:

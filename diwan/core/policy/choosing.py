@@ -1,155 +1,38 @@
-"""The decisions themselves: ranges before the flop, equity against the price after it.
-
-Every choice is legal by construction: `_lift` keeps amounts inside the offered range, `_give_up` folds only where that
-is allowed and needed. Raises grow at least twofold, so that a betting round ends after a handful of them.
-"""
+"""The one way in: from what a seat is sent to what its bot does."""
 
 from __future__ import annotations
 
-from typing import Final
-
-from diwan.core.policy.equity import sampled_equity
-from diwan.core.policy.situation import Chance, Chips, Choice, Situation
-from diwan.core.policy.starting import percent_better
+from diwan.core.policy.betting import bet
+from diwan.core.policy.drawing import chance_of
+from diwan.core.policy.holdem import HOLDEM
+from diwan.core.policy.omaha import OMAHA
+from diwan.core.policy.seen import situation_of
+from diwan.core.policy.situation import Choice
 from diwan.core.policy.style import MIDDLE, Style
+from diwan.core.view import Seat, SeatedView
 
-_OPENING_PERCENT: Final = (45, 36, 28, 22, 18, 15)
-"""Hands that open a pot, by the number of opponents who act later."""
-
-_HEADS_UP_PERCENT: Final = 75
-_SHORT_BIG_BLINDS: Final = 12
-"""With fewer big blinds than this a bot moves all-in or folds."""
-
-_COMMITTED_PERCENT: Final = 40
-"""Who would put in this share of the chips puts in all of them."""
+type Move = Choice
+"""Whatever a game may ask of a seat."""
 
 
-def choose(situation: Situation, chance: Chance, style: Style = MIDDLE) -> Choice:
-    """Return what a seat does. Hold'em only: raises ValueError for other than two own cards."""
-    if len(situation.own_cards) != 2:
-        raise ValueError("this policy plays two own cards")
-    if situation.street == "preflop":
-        return _before_flop(situation, chance, style)
-    return _after_flop(situation, chance, style)
+def choose(view: SeatedView, seat: Seat, secret: bytes, style: Style = MIDDLE) -> Move | None:
+    """Return what a seat does, or None where nothing is asked of it or its cards have not come yet.
 
-
-def _before_flop(situation: Situation, chance: Chance, style: Style) -> Choice:
-    first, second = situation.own_cards
-    percent = percent_better(first, second) * 100 / style.looseness
-    opening = _opening_percent(situation)
-    if situation.all_in <= _SHORT_BIG_BLINDS * situation.big_blind:
-        return _short(situation, percent, opening)
-    if situation.price <= situation.big_blind:
-        return _unopened(situation, percent, opening, chance, style)
-    return _raised(situation, percent, opening, chance, style)
-
-
-def _opening_percent(situation: Situation) -> int:
-    if situation.opponents == 1:
-        return _HEADS_UP_PERCENT
-    return _OPENING_PERCENT[min(situation.acting_later, len(_OPENING_PERCENT) - 1)]
-
-
-def _short(situation: Situation, percent: float, opening: int) -> Choice:
-    """Few chips: all-in or out; a raise before us asks for half as many hands."""
-    is_raised = situation.price > situation.big_blind
-    if percent <= opening * (0.4 if is_raised else 0.7):
-        return _lift(situation, situation.all_in)
-    return _give_up(situation)
-
-
-def _unopened(situation: Situation, percent: float, opening: int, chance: Chance, style: Style) -> Choice:
-    blind = situation.big_blind
-    if percent <= opening and _happens(chance, 90):
-        limped = max(0, situation.pot - 2 * blind)
-        return _lift(situation, (blind * (5 + chance(2))) // 2 + limped)
-    if situation.options.can_check:
-        return Choice("check")
-    is_cheap = 2 * situation.options.call_amount <= blind
-    if percent <= opening + (35 if is_cheap else 15) and _happens(chance, style.looseness * 6 // 10):
-        return _call(situation)
-    return _give_up(situation)
-
-
-def _raised(situation: Situation, percent: float, opening: int, chance: Chance, style: Style) -> Choice:
-    """Facing a raise: the larger it is against the blind, the fewer hands go on; the best raise again."""
-    size = situation.price / situation.big_blind
-    narrowing = (3 / max(size, 3)) ** 0.6
-    raising = max(opening * 0.18 * narrowing, 2.0) * style.aggression / 100
-    if percent <= raising:
-        return _lift(situation, 3 * situation.price)
-    if percent <= opening * 0.65 * narrowing * (1.3 if _odds(situation) < 0.25 else 1):
-        return _call(situation)
-    if percent <= opening and size <= 4 and _happens(chance, style.aggression * 4 // 100):
-        return _lift(situation, 3 * situation.price)
-    return _give_up(situation)
-
-
-def _after_flop(situation: Situation, chance: Chance, style: Style) -> Choice:
-    is_facing_bet = not situation.options.can_check
-    equity = sampled_equity(situation.own_cards, situation.board, situation.opponents, chance, has_bet=is_facing_bet)
-    if is_facing_bet:
-        return _facing_bet(situation, equity, chance, style)
-    return _free_to_check(situation, equity, chance, style)
-
-
-def _free_to_check(situation: Situation, equity: float, chance: Chance, style: Style) -> Choice:
-    """Bet for value most of the time, as a bluff now and then, more often when nobody acts later."""
-    fair_share = 1 / (situation.opponents + 1)
-    has_value = equity > fair_share + 0.14
-    bluffing = 0 if situation.opponents > 2 else 14 if situation.acting_later == 0 else 7
-    wanted = 80 if has_value else bluffing
-    if not situation.options.can_lift or not _happens(chance, wanted * style.aggression // 100):
-        return Choice("check")
-    size = 50 + 25 * chance(3) if has_value else 50 + 16 * chance(2)
-    return _lift(situation, max(situation.pot * size // 100, situation.big_blind))
-
-
-def _facing_bet(situation: Situation, equity: float, chance: Chance, style: Style) -> Choice:
-    odds = _odds(situation)
-    # Equity is against a range already, but what stands behind the bet grows with every raise that we have seen.
-    own = situation.own_bet / max(situation.pot, 1)
-    if equity > 0.74 + 0.3 * own and _happens(chance, 75 * style.aggression // 100):
-        return _lift(situation, situation.price + (situation.pot + situation.options.call_amount) * 3 // 4)
-    margin = 0.04 * 100 / style.looseness
-    if equity > odds + margin:
-        return _call(situation)
-    is_cheap_bluff = situation.opponents == 1 and not situation.own_bet and situation.own_stack > 4 * situation.price
-    if is_cheap_bluff and _happens(chance, 4 * style.aggression // 100):
-        return _lift(situation, 3 * situation.price)
-    return _give_up(situation)
-
-
-def _odds(situation: Situation) -> float:
-    """Return the share of the final pot that a call pays."""
-    call = situation.options.call_amount
-    return call / max(situation.pot + call, 1)
-
-
-def _lift(situation: Situation, to: Chips) -> Choice:
-    """Bet or raise to about ``to``, all-in where that commits; call or check where neither is allowed."""
-    options = situation.options
-    if not options.can_lift or situation.reachable <= situation.price:
-        return _call(situation)
-    to = max(to, 2 * situation.price)
-    if 100 * (to - situation.own_bet) >= _COMMITTED_PERCENT * situation.own_stack:
-        to = situation.all_in
-    to = min(max(to, options.min_to), options.max_to)
-    return Choice("bet" if options.can_bet else "raise", to)
-
-
-def _call(situation: Situation) -> Choice:
-    if situation.options.can_call:
-        return Choice("call")
-    return _give_up(situation)
-
-
-def _give_up(situation: Situation) -> Choice:
-    """Check where that is free, else fold; call where the rules leave nothing else."""
-    if situation.options.can_check:
-        return Choice("check")
-    return Choice("fold") if situation.options.can_fold else Choice("call")
-
-
-def _happens(chance: Chance, percent: int) -> bool:
-    return chance(100) < percent
+    The same view and secret give the same move. It depends on the seat's own cards, on what is on the table and on the
+    legal actions; not on who plays, nor on whether they are people (F10). Raises ValueError for a game without a policy.
+    """
+    hand, own_cards = view.table.hand, view.own_cards.get(seat, ())
+    if hand is None or hand.street == "over" or not own_cards:
+        return None
+    decision = hand.decision
+    if decision is None or decision.seat != seat:
+        return None
+    situation = situation_of(view.table, own_cards)
+    chance = chance_of(secret, hand.hand_id, decision.turn, "act")
+    match hand.game:
+        case "holdem":
+            return bet(situation, chance, style, HOLDEM)
+        case "omaha":
+            return bet(situation, chance, style, OMAHA)
+        case _:
+            raise ValueError(f"there is no policy for {hand.game}")

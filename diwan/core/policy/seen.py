@@ -47,4 +47,5 @@ def _options(decision: Decision) -> Options:
         can_raise=decision.can_raise,
         min_to=decision.min_to,
         max_to=decision.max_to,
+        can_sarab=decision.can_sarab,
     )

@@ -11,7 +11,7 @@ from diwan.core.cards import Card
 
 type Chips = int
 type Street = Literal["preflop", "flop", "turn", "river"]
-type ChoiceKind = Literal["fold", "check", "call", "bet", "raise"]
+type ChoiceKind = Literal["fold", "check", "call", "bet", "raise", "sarab"]
 
 type Chance = Callable[[int], int]
 """A draw below n, each of 0..n-1 as likely; drawn where chance may be drawn, never in here."""
@@ -28,6 +28,7 @@ class Options(Struct, frozen=True, kw_only=True):
     can_raise: bool
     min_to: Chips
     max_to: Chips
+    can_sarab: bool = False
 
     @property
     def can_lift(self) -> bool:
@@ -49,6 +50,8 @@ class Situation(Struct, frozen=True, kw_only=True):
     acting_later: int  # of them, those between this seat and the button, the button included
     reachable: Chips  # the largest total of this round that some opponent could still match
     options: Options
+    next_card: Card | None = None  # that is known to turn up next
+    dead: tuple[Card, ...] = ()  # known to be in no other hand and not to come
 
     def __repr__(self) -> str:
         return f"Situation({self.street}, pot={self.pot}, cards withheld)"
@@ -65,7 +68,10 @@ class Situation(Struct, frozen=True, kw_only=True):
 
 
 class Choice(Struct, frozen=True):
-    """A decision. ``to`` is the total of a bet or raise, 0 for other kinds."""
+    """An act of a betting round. ``to`` is the total of a bet or raise, 0 for other kinds.
+
+    A sarab is all of the seat's chips; over the wire it is the action with ``is_all_in``.
+    """
 
     kind: ChoiceKind
     to: Chips = 0

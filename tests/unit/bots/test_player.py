@@ -58,6 +58,7 @@ def table_view(
             seat=1, player=BOT, is_bot=True, stack=stack, status=status, in_hand=bool(turn), bet=2 if turn else 0
         )
     view.hand.hand_id = "h1"
+    view.hand.game = "holdem"
     view.hand.hand_no = hand_no
     view.hand.street = hand_pb2.STREET_OVER if is_over or turn is None else hand_pb2.STREET_PREFLOP
     view.hand.pot = 4
@@ -157,11 +158,11 @@ def bot_at(
     table: Scripted,
     *,
     think: Callable[[], float] = lambda: 0.0,
-    chance: Callable[[int], int] = lambda n: n // 3,
+    secret: bytes = bytes(32),
     is_leaving: bool = False,
 ) -> BotPlayer:
     assignment = Assignment(BOT, TABLE, REQUEST, 200, is_leaving)
-    return BotPlayer(table, assignment, think=think, chance=chance)  # type: ignore[arg-type]
+    return BotPlayer(table, assignment, think=think, secret=secret)  # type: ignore[arg-type]
 
 
 async def test_a_bot_sits_down_decides_and_ends_when_its_seat_is_gone():

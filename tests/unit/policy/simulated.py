@@ -14,7 +14,9 @@ from diwan.core.hand.events import Due, HandSeat
 from diwan.core.hand.rules import CURRENT_RULES_VERSION
 from diwan.core.hand.settings import HandSettings
 from diwan.core.hand.state import EndedHand, HandState, LiveHand
-from diwan.core.policy import Chance, Choice, Options, Situation, Style, choose
+from diwan.core.policy import Chance, Choice, Options, Situation, Style
+from diwan.core.policy.betting import bet
+from diwan.core.policy.holdem import HOLDEM
 
 type Player = Callable[[Situation, Chance], Choice]
 
@@ -30,7 +32,7 @@ class PlayedHand:
 
 
 def styled(style: Style) -> Player:
-    return lambda situation, chance: choose(situation, chance, style)
+    return lambda situation, chance: bet(situation, chance, style, HOLDEM)
 
 
 def uniform(situation: Situation, chance: Chance) -> Choice:

@@ -12,11 +12,18 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from diwan.core.cards import parse_cards
-from diwan.core.policy import Choice, Options, Situation, Style, choose, style_of
+from diwan.core.policy import Chance, Choice, Options, Situation, Style, style_of
+from diwan.core.policy.betting import bet
+from diwan.core.policy.holdem import HOLDEM
 from diwan.core.policy.starting import percent_better
 from tests.unit.policy.simulated import play_hand, styled, uniform
 
 MIDDLE = styled(Style(100, 100))
+
+
+def choose(situation: Situation, chance: Chance) -> Choice:
+    return bet(situation, chance, Style(100, 100), HOLDEM)
+
 
 stacks_of_players = st.lists(st.integers(1, 600), min_size=2, max_size=9)
 

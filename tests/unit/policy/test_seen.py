@@ -8,7 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from diwan.core.cards import parse_cards
-from diwan.core.policy import choose, situation_of
+from diwan.core.policy.betting import bet
+from diwan.core.policy.holdem import HOLDEM
+from diwan.core.policy.seen import situation_of
+from diwan.core.policy.style import MIDDLE
 from diwan.core.view import Decision, HandView, SeatView, Settings, TableView
 
 OWN = parse_cards("As Kd")
@@ -88,4 +91,4 @@ def test_without_a_decision_there_is_no_situation(hand):
 
 
 def test_a_situation_from_a_view_can_be_decided():
-    assert choose(situation_of(on_the_turn(), OWN), random.Random(1).randrange).kind in {"call", "raise"}
+    assert bet(situation_of(on_the_turn(), OWN), random.Random(1).randrange, MIDDLE, HOLDEM).kind in {"call", "raise"}
