@@ -5,7 +5,7 @@ from __future__ import annotations
 import stamina.instrumentation
 import typer
 
-from diwan.cli import doctor, phh, play, prepare, replay, scenarios, tables, token, up
+from diwan.cli import doctor, hands, phh, play, prepare, replay, scenarios, tables, token, up
 from diwan.cli.demo.command import demo
 
 # What is tried again is the client library's business; a line for every attempt would stand in the middle of a game.
@@ -29,3 +29,4 @@ app.command("token")(token.token)
 app.add_typer(tables.app, name="tables")
 app.command("play")(play.play)
 app.command("replay")(replay.replay)
+app.command("hands")(hands.hands)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -135,7 +135,7 @@ async def gather(wanted: Wanted, tables_of: TablesOf) -> Gathered:
     Every event is held against its stream's chain and every opened card against the deck's root before it is told.
     """
     found = await tables_of(Role.OPERATOR, "replay").get_hand(wanted.hand_id)
-    entries = _entries(found.events)
+    entries = read_entries(found.events)
     started = next((one.event for one in entries if isinstance(one.event, HandStarted)), None)
     if started is None:
         raise ReplayFailedError(f"the answer holds no beginning of hand {wanted.hand_id}")
@@ -143,7 +143,8 @@ async def gather(wanted: Wanted, tables_of: TablesOf) -> Gathered:
     return Gathered(found.table_id, found.is_ended, tuple(entries), extra)
 
 
-def _entries(messages: Sequence[Any]) -> list[Entry]:
+def read_entries(messages: Sequence[Any]) -> list[Entry]:
+    """Return stored events decoded, each held against its stream's chain; raises `ReplayFailedError`."""
     reader = LogReader()
     try:
         return [reader.read_entry(logged_event(message)) for message in messages]
@@ -159,13 +160,19 @@ async def _opened(wanted: Wanted, started: HandStarted, tables_of: TablesOf) -> 
         holder = _seat_at(started, seat)
         tables = tables_of(Role.BOT if holder.is_bot else Role.PLAYER, holder.player)
     answer = await tables.open_hand(wanted.hand_id, seat=seat, reason=wanted.reason, case_id=wanted.case_id)
-    reveals = tuple(reveal for opened in answer.seats for reveal in read_reveals(opened.reveals))
-    for reveal in reveals:
-        if not verify_reveal(started.hand_id, started.deck_root, reveal):
-            raise ReplayFailedError(f"the card shown for position {reveal.position} is not the one that was dealt")
+    reveals = verified(started, (reveal for opened in answer.seats for reveal in read_reveals(opened.reveals)))
     if answer.secret:
         _check_secret(started, answer.secret)
     return reveals
+
+
+def verified(started: HandStarted, reveals: Iterable[Reveal]) -> tuple[Reveal, ...]:
+    """Return cards once each has been held against the deck's root; raises `ReplayFailedError`."""
+    checked = tuple(reveals)
+    for reveal in checked:
+        if not verify_reveal(started.hand_id, started.deck_root, reveal):
+            raise ReplayFailedError(f"the card shown for position {reveal.position} is not the one that was dealt")
+    return checked
 
 
 def _check_secret(started: HandStarted, secret: bytes) -> None:

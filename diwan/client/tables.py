@@ -5,8 +5,8 @@ from typing import Any
 from uuid import uuid4
 
 from diwan.api.event.v1 import table_pb2
+from diwan.api.table.v1 import history_pb2, view_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
-from diwan.api.table.v1 import view_pb2
 from diwan.api.table.v1.table_service_pb2_grpc import TableServiceStub
 from diwan.client.connection import Connection, subject_of
 from diwan.client.seat import SeatStream, action_kind
@@ -183,3 +183,27 @@ class Tables:
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    async def my_hands(
+        self, *, table_id: str = "", player: str = "", page_size: int = 100
+    ) -> AsyncIterator[history_pb2.MyHand]:
+        """Iterate over the caller's own hands, newest first."""
+        request = history_pb2.ListMyHandsRequest(table_id=table_id, on_behalf_of=player, page_size=page_size)
+        while True:
+            page = await self._connection.unary(self._stub.ListMyHands, request)
+            for hand in page.hands:
+                yield hand
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def my_hand(self, hand_id: str, *, player: str = "", page_size: int = 100) -> history_pb2.GetMyHandResponse:
+        """Return an own hand with all its steps, as the caller's seat saw it."""
+        request = history_pb2.GetMyHandRequest(hand_id=hand_id, on_behalf_of=player, page_size=page_size)
+        whole = page = await self._connection.unary(self._stub.GetMyHand, request)
+        while page.has_more:
+            request.after_version = page.steps[-1].event.version
+            page = await self._connection.unary(self._stub.GetMyHand, request)
+            whole.steps.extend(page.steps)
+        whole.has_more = False
+        return whole

@@ -1,6 +1,7 @@
 """A hand read back from its log: steps in plain words, seen through somebody's eyes. Pure, and contains no rule."""
 
 from diwan.history.entries import Batch, Entry, Reader, batches, fold, hand_events
+from diwan.history.lenses import own_positions
 from diwan.history.steps import SeatLine, Step, hand_steps
 from diwan.history.text import plain_text
 
@@ -14,5 +15,6 @@ __all__ = [
     "fold",
     "hand_events",
     "hand_steps",
+    "own_positions",
     "plain_text",
 ]

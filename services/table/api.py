@@ -2,11 +2,9 @@
 
 from collections.abc import Callable
 from typing import Final
-from uuid import UUID
 
+from diwan.api.table.v1 import history_pb2, view_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
-from diwan.api.table.v1 import view_pb2
-from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
 from diwan.chassis.store import Conflict, EventStore
 from diwan.core.decider import Rejected
@@ -15,18 +13,16 @@ from diwan.core.table.decide import decide
 from diwan.core.table.events import TableCreated
 from services.table import fields
 from services.table.actor import Actor
-from services.table.frames import stored_event_message
+from services.table.hands import Hands
 from services.table.ids import command_id_of, table_id_of
-from services.table.loaded import HandPlace
 from services.table.opening import Openings
 from services.table.play import TableStreams, result_message
-from services.table.projections import HandLine, Projections, after_token, page_token
+from services.table.projections import Projections, after_token, page_token
 from services.table.seats import Seats
 from services.table.stream import creation
 from services.table.tables import Tables
 
 TABLES_A_PAGE_MAX: Final = 100
-HANDS_A_PAGE_MAX: Final = 500
 
 
 class TableServicer(TableStreams):
@@ -37,6 +33,7 @@ class TableServicer(TableStreams):
         tables: Tables,
         seats: Seats,
         openings: Openings,
+        hands: Hands,
         store: EventStore,
         projections: Projections,
         now_ms: Callable[[], int],
@@ -44,6 +41,7 @@ class TableServicer(TableStreams):
         super().__init__(tables)
         self._seats = seats
         self._openings = openings
+        self._hands = hands
         self._store = store
         self._projections = projections
         self._now_ms = now_ms
@@ -125,68 +123,25 @@ class TableServicer(TableStreams):
 
     async def OpenHand(self, request: pb.OpenHandRequest, call: Call) -> pb.OpenHandResponse:
         """Show cards that no event shows, to whom they are for."""
-        place = await self._place(fields.an_id(request.hand_id, "hand_id"))
+        place = await self._hands.place(fields.an_id(request.hand_id, "hand_id"))
         return await self._openings.open_hand(request, call, place)
 
     async def GetHand(self, request: pb.GetHandRequest, _call: Call) -> pb.GetHandResponse:
         """Return a hand's events as stored, with what lay between them."""
-        place = await self._place(fields.an_id(request.hand_id, "hand_id"))
-        last = place.last_version
-        limit = last - place.first_version + 1 if last else 10_000
-        events = await self._store.read(place.table_id, place.first_version - 1, limit)
-        return pb.GetHandResponse(
-            table_id=str(place.table_id), events=map(stored_event_message, events), is_ended=bool(last)
-        )
+        return await self._hands.events(request)
 
     async def ListHands(self, request: pb.ListHandsRequest, call: Call) -> pb.ListHandsResponse:
         """Return hands, newest first; a player's own, or any for staff and services."""
-        size = fields.page_size(request.page_size, HANDS_A_PAGE_MAX)
-        table_id = fields.an_id(request.table_id, "table_id") if request.table_id else None
-        found = await self._projections.hands(
-            table_id=table_id,
-            player=_whose(call, fields.player(request.player)),
-            after=after_token(request.page_token),
-            limit=size + 1,
-        )
-        response = pb.ListHandsResponse(hands=map(_summary, found[:size]))
-        if len(found) > size:
-            response.next_page_token = page_token(found[size - 1].started_at_ms, found[size - 1].hand_id)
-        return response
+        return await self._hands.listed(request, call)
 
-    async def _place(self, hand_id: UUID) -> HandPlace:
-        recent = self._tables.hand(str(hand_id))
-        if recent is not None:
-            return recent
-        line = await self._projections.hand(hand_id)
-        if line is None:
-            raise Rejected("HAND_NOT_FOUND")
-        return HandPlace(line.table_id, line.first_version, line.last_version)
+    async def ListMyHands(self, request: history_pb2.ListMyHandsRequest, call: Call) -> history_pb2.ListMyHandsResponse:
+        """Return a player's own hands, newest first."""
+        return await self._hands.own(request, call)
 
-
-def _whose(call: Call, player: str) -> str:
-    """Return whose hands a caller may list; a back end names one of its own players."""
-    if call.caller.role in {Role.PLAYER, Role.BOT}:
-        if player not in {"", call.caller.subject}:
-            raise Rejected("PERMISSION_DENIED")
-        return call.caller.subject
-    if call.caller.role is Role.BACKEND:
-        return call.caller.acting_player(player)
-    return player
+    async def GetMyHand(self, request: history_pb2.GetMyHandRequest, call: Call) -> history_pb2.GetMyHandResponse:
+        """Tell a player's own hand step by step, as the seat saw it."""
+        return await self._hands.told(request, call)
 
 
 def _view(actor: Actor) -> view_pb2.TableView:
     return view_pb2.TableView.FromString(actor.hub.view_bytes())
-
-
-def _summary(line: HandLine) -> pb.HandSummary:
-    return pb.HandSummary(
-        hand_id=str(line.hand_id),
-        table_id=str(line.table_id),
-        hand_no=line.hand_no,
-        first_version=line.first_version,
-        last_version=line.last_version,
-        result=line.result,  # type: ignore[arg-type]  # a number of the contract
-        started_at_ms=line.started_at_ms,
-        pot=line.pot,
-        players=line.players,
-    )

@@ -28,6 +28,7 @@ from diwan.core.evaluation import evaluate
 from services.table import projections
 from services.table.api import TableServicer
 from services.table.clock import TableClock
+from services.table.hands import Hands
 from services.table.ids import FEED_ID
 from services.table.names import Names
 from services.table.opening import Openings
@@ -87,7 +88,9 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         # What stands by now lives as long as the process: no collection need look at it again.
         gc.freeze()
         seats = Seats(tables, store, index, buy_ins, tables_per_player_max=settings.tables_per_player_max)
-        servicer = TableServicer(tables, seats, Openings(tables, store, vault), store, index, clock.now_ms)
+        openings = Openings(tables, store, vault)
+        hands = Hands(tables, openings, store, index)
+        servicer = TableServicer(tables, seats, openings, hands, store, index, clock.now_ms)
         yield Service(
             served=[Served(DESCRIPTOR.services_by_name["TableService"], servicer), served_feed(feed)],
             background={

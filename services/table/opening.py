@@ -10,10 +10,12 @@ from diwan.chassis.keyfile import VaultError
 from diwan.chassis.store import EventStore, StoredEvent
 from diwan.chassis.vault import HandVault
 from diwan.core.decider import Rejected
-from diwan.core.fairness import CommittedDeck, Secret, deal
-from diwan.core.hand.events import HandEnded, HandStarted, HoleCardsDealt, Position
+from diwan.core.fairness import CommittedDeck, Reveal, Secret, deal
+from diwan.core.hand.events import HandEnded, HandStarted, Position
 from diwan.core.hashing import request_hash
 from diwan.core.table.commands import RecordOpening
+from diwan.core.table.events import TableEvent
+from diwan.history import own_positions
 from diwan.wire.events import decode
 from diwan.wire.mapping import write_reveals
 from services.table import fields
@@ -26,18 +28,14 @@ class OpenedHand:
     """A hand as its log tells it, with what is needed to make its deck again."""
 
     def __init__(self, events: Iterable[StoredEvent]) -> None:
-        self.started: HandStarted | None = None
-        self.holdings: dict[int, tuple[Position, ...]] = {}
-        self.is_ended = False
-        for stored in events:
-            event = decode(stored.type_id, stored.schema_v, stored.body).event
-            if isinstance(event, HandStarted):
-                self.started = event
-            elif isinstance(event, HoleCardsDealt) and self.started is not None:
-                seats = [seat.seat for seat in self.started.seats]
-                self.holdings = dict(zip(seats, event.holdings, strict=True))
-            elif isinstance(event, HandEnded):
-                self.is_ended = True
+        decoded: list[TableEvent] = [
+            decode(stored.type_id, stored.schema_v, stored.body).event  # type: ignore[misc]  # a table's stream
+            for stored in events
+        ]
+        self.started = next((event for event in decoded if isinstance(event, HandStarted)), None)
+        self.is_ended = any(isinstance(event, HandEnded) for event in decoded)
+        dealt = () if self.started is None else self.started.seats
+        self.holdings = {each.seat: own_positions(decoded, each.seat) for each in dealt}
 
     def seat_of(self, player: str) -> int | None:
         """Return where a player sat in the hand."""
@@ -57,7 +55,7 @@ class Openings:
 
     async def open_hand(self, request: pb.OpenHandRequest, call: Call, place: HandPlace) -> pb.OpenHandResponse:
         """Open a hand; raises HAND_NOT_SETTLED, REASON_REQUIRED, NOT_IN_HAND, NOT_YOUR_SEAT or SECRET_DESTROYED."""
-        hand = OpenedHand(await self._events(place))
+        hand = OpenedHand(await self.events(place))
         if hand.started is None:
             raise Rejected("HAND_NOT_FOUND")
         if call.caller.role is Role.AUDITOR:
@@ -65,7 +63,8 @@ class Openings:
         player = call.caller.seat_holder(request.on_behalf_of)
         return await self._for_player(request, player, call, place, hand, hand.started)
 
-    async def _events(self, place: HandPlace) -> list[StoredEvent]:
+    async def events(self, place: HandPlace) -> list[StoredEvent]:
+        """Return a hand's events with what lay between them, as far as it has come."""
         limit = place.last_version - place.first_version + 1 if place.last_version else 1_000
         return await self._store.read(place.table_id, place.first_version - 1, limit)
 
@@ -83,13 +82,35 @@ class Openings:
             raise Rejected("NOT_IN_HAND")
         if request.HasField("seat") and request.seat != seat:
             raise Rejected("NOT_YOUR_SEAT")
+        deck = await self._opened_for_player(request, player, call, place, hand, started, seat)
+        return _response(deck, {seat: hand.holdings[seat]})
+
+    async def own_reveals(self, hand: OpenedHand, player: str, call: Call, place: HandPlace) -> tuple[Reveal, ...]:
+        """Return the proofs of a player's own cards, recorded as by `open_hand`; raises as it does."""
+        seat = hand.seat_of(player)
+        if hand.started is None or seat is None:
+            raise Rejected("NOT_IN_HAND")
+        request = pb.OpenHandRequest(hand_id=hand.started.hand_id)
+        deck = await self._opened_for_player(request, player, call, place, hand, hand.started, seat)
+        return tuple(deck.reveals(hand.holdings[seat]))
+
+    async def _opened_for_player(
+        self,
+        request: pb.OpenHandRequest,
+        player: str,
+        call: Call,
+        place: HandPlace,
+        hand: OpenedHand,
+        started: HandStarted,
+        seat: int,
+    ) -> CommittedDeck:
         secret = await self._secret(started.hand_id)
         if hand.is_ended:
             # The seat's own stream tells these cards while the hand runs; later looks are recorded, once a hand.
             lens = f"seat:{seat}"
             command_id = opening_id_of(place.table_id, started.hand_id, player)
             await self._record(request, player, str(call.caller.role), lens, command_id, place.table_id)
-        return _response(_deck(started, secret), {seat: hand.holdings.get(seat, ())})
+        return _deck(started, secret)
 
     async def _for_auditor(
         self, request: pb.OpenHandRequest, call: Call, place: HandPlace, hand: OpenedHand, started: HandStarted

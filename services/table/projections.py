@@ -36,7 +36,7 @@ _TOLD_BY: Final = frozenset(
 """The events that the projections are made of; all others are passed over unread."""
 
 
-class HandLine(msgspec.Struct, frozen=True):
+class HandLine(msgspec.Struct, frozen=True, kw_only=True):
     """One hand as the index knows it; ``last_version`` 0 while it runs, ``result`` by the contract's numbers."""
 
     hand_id: UUID
@@ -50,6 +50,15 @@ class HandLine(msgspec.Struct, frozen=True):
     players: tuple[str, ...]
 
 
+class OwnHandLine(HandLine, frozen=True, kw_only=True):
+    """A hand as one of its players looks back on it; ``net`` is 0 while it runs."""
+
+    game: str
+    seat: int
+    stack: int
+    net: int
+
+
 async def apply(connection: Connection, events: Sequence[FeedEvent]) -> None:
     """Bring the projections on by some events, inside the transaction that moves the cursor."""
     for fed in events:
@@ -60,20 +69,16 @@ async def apply(connection: Connection, events: Sequence[FeedEvent]) -> None:
         table_id = stored.stream_id
         match event:
             case HandStarted():
-                await connection.execute(
-                    "insert into hand_index (hand_id, table_id, hand_no, first_version, started_at_ms, players)"
-                    " values ($1, $2, $3, $4, $5, $6)",
-                    *(UUID(event.hand_id), table_id, event.hand_no, stored.version, event.started_at_ms),
-                    [seat.player for seat in event.seats],
-                )
+                await _hand_began(connection, table_id, stored.version, event)
             case PotAwarded():
                 await _add_pot(connection, table_id, event.amount)
             case HandVoided():
                 await _add_pot(connection, table_id, sum(share.amount for share in event.refunds))
             case HandEnded():
                 await connection.execute(
-                    "update hand_index set last_version = $2, result = $3 where table_id = $1 and last_version = 0",
-                    *(table_id, stored.version, RESULT_NUMBER[event.result]),
+                    "update hand_index set last_version = $2, result = $3, payoffs = $4"
+                    " where table_id = $1 and last_version = 0",
+                    *(table_id, stored.version, RESULT_NUMBER[event.result], event.payoffs),
                 )
             case BuyInRequested():
                 await connection.execute(
@@ -95,6 +100,23 @@ async def apply(connection: Connection, events: Sequence[FeedEvent]) -> None:
                 pass
 
 
+async def _hand_began(connection: Connection, table_id: UUID, version: int, event: HandStarted) -> None:
+    hand_id = UUID(event.hand_id)
+    players = [seat.player for seat in event.seats]
+    await connection.execute(
+        "insert into hand_index (hand_id, table_id, hand_no, first_version, started_at_ms, game, players)"
+        " values ($1, $2, $3, $4, $5, $6, $7)",
+        *(hand_id, table_id, event.hand_no, version, event.started_at_ms, event.settings.game, players),
+    )
+    await connection.execute(
+        "insert into hand_seat (player, started_at_ms, hand_id, place, seat, stack)"
+        " select player, $2, $1, place - 1, seat, stack"
+        " from unnest($3::text[], $4::smallint[], $5::bigint[]) with ordinality as dealt (player, seat, stack, place)",
+        *(hand_id, event.started_at_ms, players),
+        *([seat.seat for seat in event.seats], [seat.stack for seat in event.seats]),
+    )
+
+
 async def _add_pot(connection: Connection, table_id: UUID, amount: int) -> None:
     await connection.execute(
         "update hand_index set pot = pot + $2 where table_id = $1 and last_version = 0", table_id, amount
@@ -110,6 +132,10 @@ async def _free_unfunded(connection: Connection, table_id: UUID, seat: int, tran
     await connection.execute(
         "delete from seat_index where table_id = $1 and seat = $2 and sitting = $3", table_id, seat, transfer_id
     )
+
+
+NEWEST: Final = (2**62, UUID(int=2**128 - 1))
+"""A place behind every line: where the first page begins."""
 
 
 def page_token(*parts: object) -> str:
@@ -132,7 +158,17 @@ def after_token(token: str) -> tuple[int, UUID] | None:
     return parsed
 
 
-_HAND: Final = "select hand_id, table_id, hand_no, first_version, last_version, result, started_at_ms, pot, players from hand_index"
+_HAND: Final = """
+select h.hand_id, h.table_id, h.hand_no, h.first_version, h.last_version, h.result, h.started_at_ms, h.pot, h.players
+from hand_index h
+"""
+_OWN: Final = """
+select h.hand_id, h.table_id, h.hand_no, h.first_version, h.last_version, h.result, h.started_at_ms, h.pot, h.players,
+       h.game, s.seat, s.stack, coalesce(h.payoffs[s.place + 1], 0) as net
+from hand_seat s join hand_index h using (hand_id)
+where s.player = $3 and (s.started_at_ms, s.hand_id) < ($1, $2) and ($4::uuid is null or h.table_id = $4)
+order by s.started_at_ms desc, s.hand_id desc limit $5
+"""
 
 
 class Projections:
@@ -148,7 +184,7 @@ class Projections:
 
     async def open_tables(self, after: tuple[int, UUID] | None, limit: int) -> list[tuple[UUID, int]]:
         """Return open tables, newest first, as (id, created at)."""
-        before_ms, before_id = after or (2**62, UUID(int=2**128 - 1))
+        before_ms, before_id = after or NEWEST
         rows = await self._database.run(
             lambda c: c.fetch(
                 "select table_id, created_at_ms from table_index where not is_closed"
@@ -167,22 +203,27 @@ class Projections:
 
     async def hand(self, hand_id: UUID) -> HandLine | None:
         """Return a hand's line."""
-        row = await self._database.run(lambda c: c.fetchrow(_HAND + " where hand_id = $1", hand_id))
+        row = await self._database.run(lambda c: c.fetchrow(_HAND + " where h.hand_id = $1", hand_id))
         return None if row is None else _line(row)
 
-    async def hands(
-        self, *, table_id: UUID | None, player: str, after: tuple[int, UUID] | None, limit: int
-    ) -> list[HandLine]:
-        """Return hands, newest first; of a table and of a player where these are given."""
-        before_ms, before_id = after or (2**62, UUID(int=2**128 - 1))
+    async def hands(self, *, table_id: UUID | None, after: tuple[int, UUID] | None, limit: int) -> list[HandLine]:
+        """Return hands, newest first; of a table where it is given."""
+        before_ms, before_id = after or NEWEST
         rows = await self._database.run(
             lambda c: c.fetch(
-                _HAND + " where (started_at_ms, hand_id) < ($1, $2) and ($3::uuid is null or table_id = $3)"
-                " and ($4 = '' or players @> array[$4]) order by started_at_ms desc, hand_id desc limit $5",
-                *(before_ms, before_id, table_id, player, limit),
+                _HAND + " where (h.started_at_ms, h.hand_id) < ($1, $2) and ($3::uuid is null or h.table_id = $3)"
+                " order by h.started_at_ms desc, h.hand_id desc limit $4",
+                *(before_ms, before_id, table_id, limit),
             )
         )
         return [_line(row) for row in rows]
+
+    async def hands_of(
+        self, player: str, *, table_id: UUID | None, after: tuple[int, UUID] | None, limit: int
+    ) -> list[OwnHandLine]:
+        """Return a player's own hands, newest first; at a table where it is given."""
+        rows = await self._database.run(lambda c: c.fetch(_OWN, *(after or NEWEST), player, table_id, limit))
+        return [OwnHandLine(**{**row, "players": tuple(row["players"])}) for row in rows]
 
 
 def _line(row: asyncpg.Record) -> HandLine:

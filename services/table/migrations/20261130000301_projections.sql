@@ -29,14 +29,28 @@ create table hand_index (
     result smallint not null default 0,
     started_at_ms bigint not null,
     pot bigint not null default 0,
+    game text not null,
     players text[] not null,
+    payoffs bigint[] not null default '{}',
     unique (table_id, hand_no)
 );
 comment on column hand_index.last_version is '0 while the hand runs.';
 comment on column hand_index.result is 'The number of HandResult in the contract.';
+comment on column hand_index.payoffs is 'Parallel to players; empty while the hand runs.';
 create index hand_index_newest on hand_index (started_at_ms desc, hand_id desc);
 create index hand_index_of_table on hand_index (table_id, started_at_ms desc, hand_id desc);
-create index hand_index_players on hand_index using gin (players);
+
+create table hand_seat (
+    player text not null,
+    started_at_ms bigint not null,
+    hand_id uuid not null,
+    place smallint not null,
+    seat smallint not null,
+    stack bigint not null,
+    primary key (player, started_at_ms, hand_id)
+);
+comment on table hand_seat is 'Whose hands these were, in the order in which a player looks back on them.';
+comment on column hand_seat.place is 'The index in hand_index.players, from 0.';
 
 -- Names to show are no events: they may change, and must be removable (DESIGN 4).
 create table directory (
@@ -44,8 +58,8 @@ create table directory (
     display_name text not null check (length(display_name) between 1 and 40)
 );
 
-grant select, insert, update, delete on table_index, seat_index, hand_index, directory to table_rw;
-grant select on table_index, seat_index, hand_index, directory to store_reader;
+grant select, insert, update, delete on table_index, seat_index, hand_index, hand_seat, directory to table_rw;
+grant select on table_index, seat_index, hand_index, hand_seat, directory to store_reader;
 
 -- migrate:down
-drop table directory, hand_index, seat_index, table_index;
+drop table directory, hand_seat, hand_index, seat_index, table_index;

@@ -1,0 +1,31 @@
+"""Which cards of a hand only one seat was shown (S1, P10): a public function of the hand's events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from diwan.core.hand.events import CardGlanced, CardSwapped, HandStarted, HoleCardsDealt, Position, Seat
+from diwan.core.table.events import TableEvent
+
+
+def own_positions(events: Iterable[TableEvent], seat: Seat) -> tuple[Position, ...]:
+    """Return the positions that a seat was shown alone, in the order in which it saw them.
+
+    Its hidden cards, in Naiko also the card it glanced at (NK-16) and the one it swapped in (NK-20). Nothing where the
+    seat was not dealt in.
+    """
+    seen: dict[Position, None] = {}
+    dealt: tuple[Seat, ...] = ()
+    for event in events:
+        match event:
+            case HandStarted():
+                dealt = tuple(each.seat for each in event.seats)
+            case HoleCardsDealt() if seat in dealt:
+                seen |= dict.fromkeys(event.holdings[dealt.index(seat)])
+            case CardGlanced(seat=who, position=position) if who == seat:
+                seen[position] = None
+            case CardSwapped(seat=who, taken=position) if who == seat:
+                seen[position] = None
+            case _:
+                pass
+    return tuple(seen)
