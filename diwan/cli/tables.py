@@ -6,13 +6,15 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
 from diwan.chassis.access import Role
 from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, program, refusal_text, running_stack
 from diwan.client import DiwanClient, DiwanError, connect
+
+GAMES: Final = ("holdem", "omaha")
 
 app = typer.Typer(help="Open, list and close tables; list hands.", no_args_is_help=True)
 
@@ -38,22 +40,22 @@ def as_operator[R](data: DataOption, command: str, work: Callable[[DiwanClient],
 @app.command("open")
 def open_table(
     name: Annotated[str, typer.Argument(help="The name shown in the lobby.")],
+    game: Annotated[str, typer.Option(help=" or ".join(GAMES))] = GAMES[0],
     small_blind: Annotated[int, typer.Option(min=1, help="Chips.")] = 5,
-    big_blind: Annotated[int, typer.Option(min=1, help="Chips.")] = 10,
+    big_blind: Annotated[int, typer.Option(min=1, help="Chips; in Sarab the forced bet.")] = 10,
     seats: Annotated[int, typer.Option(min=2, max=9)] = 6,
     bots: Annotated[int, typer.Option(min=0, max=9, help="Bots fill empty seats up to so many players.")] = 0,
-    pot_limit: Annotated[bool, typer.Option(help="Pot-limit instead of no-limit.")] = False,
+    pot_limit: Annotated[bool, typer.Option(help="Pot-limit where the game is no-limit by itself.")] = False,
     decision_seconds: Annotated[int, typer.Option(min=1, help="The decision clock.")] = 20,
     as_json: JsonOption = False,
     data: DataOption = DEFAULT_DATA,
 ) -> None:
-    """Open a hold'em cash table; prints its id."""
-    hand = {
-        "small_blind": small_blind,
-        "big_blind": big_blind,
-        "limit": "pot_limit" if pot_limit else "no_limit",
-        "decision_seconds": decision_seconds,
-    }
+    """Open a cash table; prints its id."""
+    hand: dict[str, Any] = {"game": game, "big_blind": big_blind, "decision_seconds": decision_seconds}
+    if game != "sarab":
+        hand["small_blind"] = small_blind
+    if pot_limit:
+        hand["limit"] = "pot_limit"
     config = {"name": name, "hand": hand, "seats": seats, "bots_fill": bots}
     table = as_operator(data, "tables open", lambda client: client.tables.create(config))
     print(json.dumps({"table": table.table_id, "name": name}) if as_json else table.table_id)
@@ -70,14 +72,24 @@ def list_tables(as_json: JsonOption = False, data: DataOption = DEFAULT_DATA) ->
     if not tables and not as_json:
         print(f"No table is open. Open one with: {program()} tables open NAME --bots 4")
     for table in tables:
-        stakes = f"{table.config.hand.small_blind}/{table.config.hand.big_blind}"
+        stakes = _stakes(table.config.hand)
         players = [seat.display_name or seat.player for seat in table.seats]
         if as_json:
-            line = {"table": table.table_id, "name": table.config.name, "stakes": stakes, "players": players}
-            print(json.dumps(line, ensure_ascii=False))
+            line = {
+                "table": table.table_id,
+                "name": table.config.name,
+                "game": table.config.hand.game,
+                "stakes": stakes,
+            }
+            print(json.dumps(line | {"players": players}, ensure_ascii=False))
         else:
-            print(f"{table.table_id}  {table.config.name:<16} {stakes:<8} {len(players)} of {table.config.seats} seats")
+            what = f"{table.config.name:<16} {table.config.hand.game:<8} {stakes:<8}"
+            print(f"{table.table_id}  {what} {len(players)} of {table.config.seats} seats")
             print(f"    {', '.join(players) or 'nobody yet'}")
+
+
+def _stakes(hand: Any) -> str:
+    return f"{hand.small_blind}/{hand.big_blind}" if hand.small_blind else str(hand.big_blind)
 
 
 @app.command("close")

@@ -12,6 +12,8 @@ from diwan.chassis.vault import HandVault, new_secret
 from diwan.core.cards import Card
 from diwan.core.fairness import CommittedDeck, Reveal, Secret, Seeds, deal, secret_commitment
 from diwan.core.hand.events import HandStarted
+from diwan.core.table.games import draw_for
+from diwan.core.table.planning import Drawn, NextHand
 from services.table.ids import hand_id_of
 
 _GONE: Final = frozenset({"NO_SECRET", "DAY_DESTROYED"})
@@ -69,6 +71,10 @@ class HandCards:
     async def prepare(self, hand_no: int, commitment: bytes, seeds: Seeds) -> CommittedDeck:
         """Return the deck of a hand about to begin; raises `DeckLost` if its secret is gone, else `VaultError`."""
         return await self._made(hand_no, commitment, seeds)
+
+    def drawn(self, hand_no: int, plan: NextHand, seeds: Seeds) -> Drawn:
+        """Return what is drawn from the secret of a hand whose deck was prepared, beside the deck (A1, C3)."""
+        return draw_for(plan, self._secrets[hand_no], hand_id_of(self._table_id, hand_no), seeds)
 
     def begin(self, deck: CommittedDeck) -> None:
         """Go over to the deck of a hand that begins."""

@@ -8,7 +8,8 @@ from diwan.chassis.store import Conflict
 from diwan.core.hand.commands import ExpireClock, MoveDeadline, VoidHand
 from diwan.core.hand.state import NOBODY, EndedHand, LiveHand
 from diwan.core.table.commands import CloseTable, CommitSecret, CommitSeeds, RecordRefusals, StandUp, StartNextHand
-from diwan.core.table.planning import NextHand, plan_next_hand
+from diwan.core.table.games import plan_next_hand
+from diwan.core.table.planning import NextHand
 from diwan.core.table.state import TableState
 from services.table.cards import DeckLost
 from services.table.ids import hand_id_of
@@ -235,7 +236,9 @@ class Conduct:
         deck = await actor.cards.prepare(hand_no, state.exchange.secret_commitment, by_seat)
         following = await actor.cards.commit(hand_no + 1, actor.epoch)
         hand_id = hand_id_of(actor.table_id, hand_no)
-        await actor.by_itself(StartNextHand(hand_id, deck.root, seeds, following, now), deck=deck)
+        drawn = actor.cards.drawn(hand_no, plan, by_seat)
+        start = StartNextHand(hand_id, deck.root, seeds, following, now, drawn.button, drawn.carousel)
+        await actor.by_itself(start, deck=deck)
         actor.cards.forget_before(hand_no)
         self._ready_since_ms = None
 

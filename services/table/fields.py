@@ -1,12 +1,16 @@
 """What requests may hold: every field is looked at before anything is done with it (L11, A2)."""
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from diwan.api.event.v1 import table_pb2
+from msgspec.structs import replace
+
+from diwan.api.event.v1 import hand_pb2, table_pb2
 from diwan.chassis.access import PLAYER_ID_CHARACTERS_MAX
 from diwan.core.decider import Rejected
-from diwan.core.hand.settings import HandSettings
+from diwan.core.games import GAMES
+from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
 from diwan.core.limits import STACK_MAX
 from diwan.core.table.config import TableConfig
 from diwan.wire.table import CHIPS_NAME, START_NAME
@@ -15,6 +19,15 @@ from services.table.frames import uuid_of
 REASON_CHARACTERS_MAX: Final = 500
 CASE_CHARACTERS_MAX: Final = 100
 AMOUNT_MAX: Final = STACK_MAX - 1
+
+LIVE_GAMES: Final = ("holdem", "omaha")
+"""The games that tables are opened for; the usual one first."""
+
+_LIMITS: Final = ("no_limit", "pot_limit")
+_SHOW_ALL_IN: Final = ("at_showdown", "at_once")
+_VOID_RULES: Final = ("no_voluntary_bet", "no_raise", "off")
+_VOID_ANTES: Final = ("refund", "carry")
+"""Words of settings, the one that is meant where nothing is said first."""
 
 
 def request_id(text: str) -> str:
@@ -88,22 +101,64 @@ def config(message: table_pb2.TableConfig) -> TableConfig:
 
 
 def _hand(message: table_pb2.TableConfig) -> HandSettings:
-    plain, given = HandSettings(), message.hand
-    adds_up = given.short_allins_add_up if given.HasField("short_allins_add_up") else plain.short_allins_add_up
-    game, limit, show = given.game or plain.game, given.limit or plain.limit, given.show_all_in or plain.show_all_in
-    for setting, value, known in (
-        ("game", game, ("holdem",)),
-        ("limit", limit, ("no_limit", "pot_limit")),
-        ("show_all_in", show, ("at_showdown", "at_once")),
-    ):
-        if value not in known:
-            raise Rejected("SETTING_INVALID", setting=f"hand.{setting}", why=" or ".join(known))
+    """Return the settings of a table's hands: what was left out is as usual in the game."""
+    given = message.hand
+    game = _one_of(given.game, "hand.game", LIVE_GAMES)
+    sarab = _sarab(given) if game == "sarab" or given.HasField("sarab") else None
+    # Without blinds the smallest bet is the forced bet: one of them says the other.
+    small_blind, big_blind = (0, sarab.forced_bets[0]) if sarab is not None and game == "sarab" else (1, 2)
     return HandSettings(
         game=game,  # type: ignore[arg-type]  # looked at above
-        limit=limit,  # type: ignore[arg-type]
-        small_blind=given.small_blind or plain.small_blind,
-        big_blind=given.big_blind or plain.big_blind,
-        short_allins_add_up=adds_up,
-        show_all_in=show,  # type: ignore[arg-type]
-        decision_seconds=given.decision_seconds or plain.decision_seconds,
+        limit=_one_of(given.limit, "hand.limit", _LIMITS, GAMES[game].limits[0]),  # type: ignore[arg-type]
+        small_blind=given.small_blind or small_blind,
+        big_blind=given.big_blind or big_blind,
+        short_allins_add_up=given.short_allins_add_up if given.HasField("short_allins_add_up") else True,
+        show_all_in=_one_of(given.show_all_in, "hand.show_all_in", _SHOW_ALL_IN),  # type: ignore[arg-type]
+        decision_seconds=given.decision_seconds or HandSettings().decision_seconds,
+        sarab=sarab,
+        naiko=_naiko(given.naiko) if game == "naiko" or given.HasField("naiko") else None,
     )
+
+
+def _sarab(given: hand_pb2.HandSettings) -> SarabSettings:
+    """Return Sarab's settings; where no schedule is given the forced bet is the smallest bet, and stays."""
+    plain, sarab = SarabSettings(), given.sarab
+    counts = sarab.void_counts_as_deal if sarab.HasField("void_counts_as_deal") else plain.void_counts_as_deal
+    raises = sarab.raises_before_river if sarab.HasField("raises_before_river") else plain.raises_before_river
+    ignores = sarab.sarab_ignores_cap if sarab.HasField("sarab_ignores_cap") else plain.sarab_ignores_cap
+    no_fold = sarab.no_fold_at_or_below if sarab.HasField("no_fold_at_or_below") else plain.no_fold_at_or_below
+    return SarabSettings(
+        forced_bets=tuple(sarab.forced_bets) or (given.big_blind or plain.forced_bets[0],),
+        deals_per_level=sarab.deals_per_level or plain.deals_per_level,
+        void_rule=_one_of(sarab.void_rule, "hand.sarab.void_rule", _VOID_RULES),  # type: ignore[arg-type]
+        void_antes=_one_of(sarab.void_antes, "hand.sarab.void_antes", _VOID_ANTES),  # type: ignore[arg-type]
+        void_counts_as_deal=counts,
+        raises_before_river=raises,
+        sarab_ignores_cap=ignores,
+        no_fold_at_or_below=no_fold,
+    )
+
+
+def _naiko(given: hand_pb2.NaikoSettings) -> NaikoSettings:
+    plain = NaikoSettings()
+    activations = (
+        given.activations_per_round if given.HasField("activations_per_round") else plain.activations_per_round
+    )
+    said = {field.name: cost for field, cost in given.costs.ListFields()}
+    return NaikoSettings(
+        max_destellos=given.max_destellos if given.HasField("max_destellos") else plain.max_destellos,
+        gain_per_deal=given.gain_per_deal if given.HasField("gain_per_deal") else plain.gain_per_deal,
+        costs=replace(plain.costs, **said),
+        activations_per_round=activations,
+        response_seconds=given.response_seconds or plain.response_seconds,
+        destellos_follow_forced_move=given.destellos_follow_forced_move,
+    )
+
+
+def _one_of(text: str, setting: str, known: Sequence[str], usual: str = "") -> str:
+    """Return a word of a setting, the usual one or else the first where it was left out; raises SETTING_INVALID."""
+    if not text:
+        return usual or known[0]
+    if text not in known:
+        raise Rejected("SETTING_INVALID", setting=setting, why=" or ".join(known))
+    return text

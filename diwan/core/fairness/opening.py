@@ -17,6 +17,7 @@ class Check(StrEnum):
     SEED_DIFFERS = "SEED_DIFFERS"
     ROOT_DIFFERS = "ROOT_DIFFERS"
     REVEAL_DIFFERS = "REVEAL_DIFFERS"
+    DRAW_DIFFERS = "DRAW_DIFFERS"
 
 
 class OpeningFault(msgspec.Struct, frozen=True):

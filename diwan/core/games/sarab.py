@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from diwan.core.decider import Rejected
+from diwan.core.fairness import draw
+from diwan.core.fairness.material import NO_SEEDS, Seeds
 from diwan.core.games.holdem import Holdem
 from diwan.core.hand.betting import price_of
 from diwan.core.hand.events import ActionKind, Chips, Due, RuleOfVoid, Seat
-from diwan.core.hand.settings import SarabSettings
-from diwan.core.hand.state import LiveHand, Place
+from diwan.core.hand.settings import HandSettings, SarabSettings
+from diwan.core.hand.state import EndedHand, LiveHand, Place
 from diwan.core.limits import STACK_MAX
 from diwan.core.reasons import Reason
 
 if TYPE_CHECKING:
     from diwan.core.hand.commands import StartHand
+
+DEALER_LABEL: Final = "dealer/v1"
 
 LEVELS_MAX: Final = 100
 DEALS_PER_LEVEL_MAX: Final = 1000
@@ -89,6 +96,42 @@ def forced_bet_of(settings: SarabSettings, deal_no: int) -> Chips:
     """Return the forced bet of a deal, counted from 1; after the last level it stays (SB-28, SB-36)."""
     level = max(deal_no - 1, 0) // settings.deals_per_level
     return settings.forced_bets[min(level, len(settings.forced_bets) - 1)]
+
+
+class FollowingDeal(Struct, frozen=True):
+    """What a table carries from one deal to the next. ``button`` None: the first dealer is drawn (SB-29)."""
+
+    settings: HandSettings
+    deal_no: int
+    button: Seat | None
+    carried: Chips
+
+
+def following_deal(settings: HandSettings, last: EndedHand | None, seats: Sequence[Seat]) -> FollowingDeal:
+    """Return the deal after a hand, or the first one; ``seats`` are dealt in, rising.
+
+    The button stays after a void hand and else moves to the next seat dealt in (A6, SB-29); void hands count as deals
+    unless the table says otherwise (A7).
+    """
+    sarab = settings.sarab or SarabSettings()
+    deal_no, button, carried = 1, None, 0
+    if last is not None:
+        started, is_void = last.last.deal.started, last.ended.result == "void"
+        deal_no = started.deal_no + (not is_void or sarab.void_counts_as_deal)
+        button = started.button if is_void else next_button(started.button, seats)
+        carried = started.carried + sum(last.last.deal.stacks) - sum(last.ended.stacks)
+    forced_bet = forced_bet_of(sarab, deal_no)
+    return FollowingDeal(replace(settings, small_blind=0, big_blind=forced_bet), deal_no, button, carried)
+
+
+def next_button(button: Seat, seats: Sequence[Seat]) -> Seat:
+    """Return the first of rising seats left of the button."""
+    return min([seat for seat in seats if seat > button], default=seats[0])
+
+
+def draw_button(secret: bytes, hand_id: str, seats: Sequence[Seat], seeds: Seeds = NO_SEEDS) -> Seat:
+    """Return the first dealer, drawn evenly among rising seats from the hand's committed secret (A1)."""
+    return seats[draw(secret, DEALER_LABEL, hand_id, (1,) * len(seats), seeds=seeds)]
 
 
 def forced_dues(seats: Sequence[Seat], forced_bet: Chips) -> tuple[Due, ...]:

@@ -97,6 +97,24 @@ class LiveHand(Struct, frozen=True, gc=False):
         """The open response window, if there is one."""
         return None if self.naiko is None else self.naiko.window
 
+    @property
+    def asked(self) -> Place:
+        """Who must answer now, or NOBODY: an Anchor's target within its window (NK-40), else the seat to act."""
+        window = self.window
+        return self.actor if window is None else window.target
+
+    @property
+    def asked_turn(self) -> int:
+        """What the answer that is waited for must name."""
+        window = self.window
+        return self.turn if window is None else window.turn
+
+    @property
+    def asked_until_ms(self) -> int:
+        """Until when that answer is waited for; no other clock of the hand runs."""
+        window = self.window
+        return self.deadline_ms if window is None else window.deadline_ms
+
 
 class EndedHand(Struct, frozen=True, gc=False):
     """A hand that is over, with the state in which it ended."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from diwan.core.games.sarab import forced_dues
+from diwan.core.games.sarab import forced_dues, next_button
 from diwan.core.hand.events import Chips, Due, Seat
 from diwan.core.hand.settings import HandSettings
 from diwan.core.hand.state import EndedHand
@@ -72,7 +72,7 @@ def after_hand(match: Match, hand: EndedHand) -> Match:
     return replace(
         match,
         stacks=stacks,
-        button=match.button if is_void else _next_clockwise(match.button, tuple(stacks)),
+        button=match.button if is_void else next_button(match.button, tuple(stacks)),
         deal_no=match.deal_no + counts,
         carried=match.carried + sum(match.stacks.values()) - sum(left.values()),
         out=_ranked_out(match.stacks, stacks) + match.out,
@@ -82,10 +82,6 @@ def after_hand(match: Match, hand: EndedHand) -> Match:
 def standings(match: Match) -> tuple[tuple[Seat, ...], ...]:
     """Return the seats by place, the best first; who shares a place stands together. Players still in are one place."""
     return (tuple(match.stacks), *match.out)
-
-
-def _next_clockwise(button: Seat, seats: tuple[Seat, ...]) -> Seat:
-    return min([seat for seat in seats if seat > button], default=seats[0])
 
 
 def _ranked_out(before: Stacks, after: Stacks) -> tuple[tuple[Seat, ...], ...]:

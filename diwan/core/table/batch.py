@@ -53,14 +53,14 @@ class Batch:
         self._release(now_ms)
 
     def _play_for_leaver(self, now_ms: int) -> bool:
-        """Decide for who stood up in mid-hand (A11, CL-2): check where that is legal, else fold."""
+        """Decide for who stood up in mid-hand what the clock would (A11, CL-2); under an Anchor that is to pass."""
         running = self.state.hand
-        if not self.state.is_running or not isinstance(running, LiveHand) or running.actor == NOBODY:
+        if not self.state.is_running or not isinstance(running, LiveHand) or running.asked == NOBODY:
             return False
-        seat = self.state.seat(running.deal.seats[running.actor])
+        seat = self.state.seat(running.deal.seats[running.asked])
         if seat is None or seat.leaving is None:
             return False
-        expire = ExpireClock(seat.seat, running.turn, self.state.version, now_ms, decided_by="system")
+        expire = ExpireClock(seat.seat, running.asked_turn, self.state.version, now_ms, decided_by="system")
         self.add_hand(*advance_hand(running, expire, self._cards))
         return True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from diwan.core.hand.commands import HandCommand
-from diwan.core.hand.events import Chips, OpenedSeed, Seat
+from diwan.core.hand.events import Chips, OpenedSeed, Power, Seat
 from diwan.core.table.config import TableConfig
 from diwan.core.table.events import RefusalCount, SeatCause, SeedCommitment
 
@@ -104,13 +104,18 @@ class CommitSeeds(Struct, frozen=True):
 
 
 class StartNextHand(Struct, frozen=True):
-    """Deal the next hand to everybody who can be dealt in. ``seeds`` are those opened by dealt seats, seats rising."""
+    """Deal the next hand to everybody who can be dealt in. ``seeds`` are those opened by dealt seats, seats rising.
+
+    ``button`` and ``carousel`` were drawn from the hand's secret, where the table's plan leaves them open.
+    """
 
     hand_id: str
     deck_root: bytes
     seeds: tuple[OpenedSeed, ...]
     next_commitment: bytes
     now_ms: int
+    button: Seat | None = None
+    carousel: tuple[Power, ...] = ()
 
 
 class RecordRefusals(Struct, frozen=True):

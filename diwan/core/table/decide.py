@@ -20,9 +20,10 @@ from diwan.core.hand.commands import (
     VoidHand,
 )
 from diwan.core.hand.decide import advance as advance_hand
-from diwan.core.hand.events import Position
+from diwan.core.hand.events import NaikoDeal, Position, Seat
 from diwan.core.table import exchange, joining, seating
 from diwan.core.table.batch import Batch
+from diwan.core.table.checking import checked
 from diwan.core.table.commands import (
     ClaimTable,
     CloseTable,
@@ -41,7 +42,6 @@ from diwan.core.table.commands import (
     StartNextHand,
     TableCommand,
 )
-from diwan.core.table.config import checked
 from diwan.core.table.events import (
     HandOpened,
     OwnerChanged,
@@ -53,7 +53,8 @@ from diwan.core.table.events import (
     TableEvent,
 )
 from diwan.core.table.evolve import evolve
-from diwan.core.table.planning import plan_next_hand
+from diwan.core.table.games import plan_next_hand
+from diwan.core.table.planning import NextHand
 from diwan.core.table.state import TableState
 
 type Cards = Mapping[Position, Card]
@@ -147,13 +148,14 @@ def _start(state: TableState, command: StartNextHand, cards: Cards) -> Step:
     if plan is None:
         raise Rejected("UNEXPECTED", why="a hand is running, the table closes or fewer than two can play")
     opened = exchange.checked_seeds(state, command, plan.seats)
+    button = _button(plan, command)
     start = StartHand(
         hand_id=command.hand_id,
         hand_no=state.hand_no + 1,
         rules_version=plan.rules_version,
-        settings=state.config.hand,
+        settings=plan.settings,
         seats=plan.seats,
-        button=plan.button,
+        button=button,
         big_blind_seat=plan.big_blind_seat,
         dues=plan.dues,
         secret_commitment=exchange.open_exchange(state).secret_commitment,
@@ -163,11 +165,25 @@ def _start(state: TableState, command: StartNextHand, cards: Cards) -> Step:
         next_commitment=command.next_commitment,
         version=state.version,
         now_ms=command.now_ms,
+        deal_no=plan.deal_no,
+        carried=plan.carried,
+        naiko=NaikoDeal(command.carousel, plan.destellos) if plan.draws_carousel else None,
     )
     batch = Batch(state, cards)
     batch.add_hand(*advance_hand(None, start, cards))
     batch.settle(command.now_ms)
     return batch.events, batch.state
+
+
+def _button(plan: NextHand, command: StartNextHand) -> Seat:
+    """Return the planned button, or the one that was drawn; what the plan did not leave open may not be drawn."""
+    if bool(command.carousel) != plan.draws_carousel or (command.button is None) != (plan.button is not None):
+        raise Rejected("UNEXPECTED", why="just what the plan leaves open is drawn")
+    if plan.button is not None:
+        return plan.button
+    if command.button not in [seat.seat for seat in plan.seats]:
+        raise Rejected("FIELD_INVALID", field="button", why="a seat that is dealt in")
+    return command.button
 
 
 def _refusals(state: TableState, command: RecordRefusals) -> Step:

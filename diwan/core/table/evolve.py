@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -68,9 +69,9 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
         case Acted() | HandStarted() | HandEnded() | CardsShown() | PotAwarded() | DeadlineMoved() | HandVoided():
             running = None if isinstance(event, HandStarted) else state.hand
             return replace(at_table(state, event), version=version, hand=evolve_hand(running, event))
-        case CardGlanced() | CardSwapped() | AnchorDeclared() | WindowOpened() | AnchorAnswered() | AnchorSettled():
-            return replace(state, version=version, hand=evolve_hand(state.hand, event))
-        case DestellosReturned():
+        case CardGlanced() | CardSwapped() | AnchorDeclared() | AnchorAnswered() | DestellosReturned():
+            return replace(at_table(state, event), version=version, hand=evolve_hand(state.hand, event))
+        case WindowOpened() | AnchorSettled():
             return replace(state, version=version, hand=evolve_hand(state.hand, event))
         case SecretCommitted():
             exchange = SeedExchange(event.hand_no, event.commitment, event.committed_at_ms)
@@ -101,6 +102,10 @@ def at_table(state: TableState, event: HandEvent) -> TableState:
             return _hand_started(state, event)
         case HandEnded():
             return _hand_ended(state, event)
+        case CardGlanced() | CardSwapped() | AnchorDeclared() | AnchorAnswered():
+            return _paid(state, event.seat, event.cost) if event.cost else state
+        case DestellosReturned():
+            return _with_destellos(state, event.destellos)
         case _:
             return state
 
@@ -151,7 +156,7 @@ def _acted(state: TableState, event: Acted) -> TableState:
 
 def _hand_started(state: TableState, event: HandStarted) -> TableState:
     dealt = tuple(each.seat for each in event.seats)
-    return replace(
+    started = replace(
         state,
         is_running=True,
         hand_no=event.hand_no,
@@ -163,6 +168,19 @@ def _hand_started(state: TableState, event: HandStarted) -> TableState:
         seats=tuple(_dealt(seat) if seat.seat in dealt else _passed(seat) for seat in state.seats),
         exchange=SeedExchange(event.hand_no + 1, event.next_commitment, event.started_at_ms),
     )
+    return started if event.naiko is None else _with_destellos(started, event.naiko.destellos)
+
+
+def _with_destellos(state: TableState, destellos: Sequence[int]) -> TableState:
+    """Return the table with the balances of the seats dealt in."""
+    balances = dict(zip(state.dealt, destellos, strict=True))
+    seats = tuple(replace(seat, destellos=balances.get(seat.seat, seat.destellos)) for seat in state.seats)
+    return replace(state, seats=seats)
+
+
+def _paid(state: TableState, number: Seat, cost: int) -> TableState:
+    seat = _seat(state, number)
+    return _with(state, replace(seat, destellos=seat.destellos - cost))
 
 
 def _spots(state: TableState, event: HandStarted) -> Spots | None:

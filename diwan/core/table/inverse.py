@@ -41,6 +41,7 @@ from diwan.core.table.events import (
     TableEvent,
     TopUpRequested,
 )
+from diwan.core.table.games import plan_next_hand
 from diwan.core.table.state import TableState
 
 
@@ -54,9 +55,7 @@ def command_of(event: TableEvent, state: TableState | None) -> TableCommand | No
         case TableCreated():
             return CreateTable(event.table_id, event.config, event.created_by, event.created_at_ms)
         case HandStarted():
-            return StartNextHand(
-                event.hand_id, event.deck_root, event.seeds, event.next_commitment, event.started_at_ms
-            )
+            return _start_command(event, state)
         case SecretCommitted():
             return CommitSecret(event.commitment, event.committed_at_ms)
         case SeedsCommitted():
@@ -91,6 +90,19 @@ def command_of(event: TableEvent, state: TableState | None) -> TableCommand | No
             return _seat_command(event, state)
         case _:
             return hand_command_of(event, 0 if state is None else state.version)
+
+
+def _start_command(event: HandStarted, state: TableState | None) -> StartNextHand:
+    plan = None if state is None else plan_next_hand(state)
+    return StartNextHand(
+        event.hand_id,
+        event.deck_root,
+        event.seeds,
+        event.next_commitment,
+        event.started_at_ms,
+        event.button if plan is not None and plan.button is None else None,
+        () if event.naiko is None else event.naiko.carousel,
+    )
 
 
 type _SeatAct = BuyInRequested | TopUpRequested | SeatFunded | BuyInRefused | SatOut | SatIn | StandUpRequested

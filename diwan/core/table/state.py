@@ -22,7 +22,8 @@ class Pending(Struct, frozen=True):
 class SeatState(Struct, frozen=True):
     """A taken seat. ``stack`` is the sitting's escrow: it grows by funding and moves by payoffs when a hand ends.
 
-    ``is_new`` until first dealt in; ``hands_missed`` counts the hands dealt since without this seat.
+    ``is_new`` until first dealt in; ``hands_missed`` counts the hands dealt since without this seat. ``destellos`` are
+    Naiko's, and belong to the sitting (C1).
     """
 
     seat: Seat
@@ -38,6 +39,7 @@ class SeatState(Struct, frozen=True):
     clock_decisions: int = 0  # running, made by the clock
     pending: Pending | None = None
     leaving: SeatCause | None = None
+    destellos: int = 0
 
 
 class SeedExchange(Struct, frozen=True):

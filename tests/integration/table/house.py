@@ -89,7 +89,8 @@ class House:
         raise AssertionError(f"{method} was not refused")
 
     async def create(self, **config):
-        hand = {key: config.pop(key) for key in ("small_blind", "big_blind", "decision_seconds") if key in config}
+        of_hand = hand_pb2.HandSettings.DESCRIPTOR.fields_by_name
+        hand = {key: config.pop(key) for key in of_hand if key in config}
         wanted = table_pb2.TableConfig(**{"name": "Test", "pause_ms": 1} | config, hand=hand_pb2.HandSettings(**hand))
         request = pb.CreateTableRequest(request_id=str(uuid4()), config=wanted)
         return (await self.call("CreateTable", request)).table.table_id

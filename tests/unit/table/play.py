@@ -4,7 +4,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from diwan.core.decider import Rejected
 from diwan.core.fairness import seed_commitment
-from diwan.core.hand.commands import Act, ExpireClock
+from diwan.core.hand.commands import Act, AnswerAnchor, ExpireClock, UsePower
 from diwan.core.hand.events import OpenedSeed
 from diwan.core.hand.settings import HandSettings
 from diwan.core.hand.state import LiveHand
@@ -23,9 +23,12 @@ from diwan.core.table.config import TableConfig
 from diwan.core.table.decide import advance, decide
 from diwan.core.table.events import SeedCommitment
 from diwan.core.table.evolve import evolve
+from diwan.core.table.games import draw_for, plan_next_hand
+from diwan.core.table.planning import Drawn
 
 TABLE_ID = "c1d2e3f4-0001-4002-8003-a0b0c0d0e0f0"
 ROOT = bytes(32)
+SECRET = bytes(range(32))
 MIXED = {position: (position * 19 + 7) % 52 for position in range(52)}
 
 
@@ -96,7 +99,11 @@ class Table:
         if opened:
             commitments = tuple(SeedCommitment(o.seat, seed_commitment(hand_id, o.seat, o.seed)) for o in opened)
             self.when(CommitSeeds(number, commitments, self.now))
-        return self.when(StartNextHand(hand_id, ROOT, opened, bytes([number % 256]) * 32, self.now))
+        drawn = Drawn()
+        if (plan := plan_next_hand(self.state)) is not None:
+            drawn = draw_for(plan, SECRET, hand_id)
+        following = bytes([number % 256]) * 32
+        return self.when(StartNextHand(hand_id, ROOT, opened, following, self.now, drawn.button, drawn.carousel))
 
     @property
     def live(self):
@@ -105,15 +112,26 @@ class Table:
 
     @property
     def to_act(self):
-        """The seat that must decide, None if no hand runs."""
+        """The seat whose turn it is, None if no hand runs."""
         return self.live.deal.seats[self.live.actor] if self.state.is_running else None
+
+    @property
+    def asked(self):
+        """The seat that must answer: an Anchor's target within its window, else the one whose turn it is."""
+        return self.live.deal.seats[self.live.asked]
 
     def act(self, kind, to=0):
         return self.when(Act(self.to_act, kind, to, self.live.turn, self.state.version, self.now))
 
+    def use(self, power, *, target=None, discard=None):
+        return self.when(UsePower(self.to_act, power, target, discard, self.live.turn, self.state.version, self.now))
+
+    def answer(self, answer):
+        return self.when(AnswerAnchor(self.asked, answer, self.live.asked_turn, self.state.version, self.now))
+
     def time_out(self):
-        self.now = self.live.deadline_ms
-        return self.when(ExpireClock(self.to_act, self.live.turn, self.state.version, self.now))
+        self.now = max(self.now, self.live.asked_until_ms)
+        return self.when(ExpireClock(self.asked, self.live.asked_turn, self.state.version, self.now))
 
     def fold_out(self):
         """Fold until the hand is over."""

@@ -10,8 +10,9 @@ from diwan.chassis.store import Appended, Claim, Conflict, ConflictKind, Overloa
 from diwan.core.decider import Rejected
 from diwan.core.evaluation import evaluate
 from diwan.core.hand.settings import HandSettings
+from diwan.core.table.checking import checked
 from diwan.core.table.commands import SitIn, SitOut
-from diwan.core.table.config import TableConfig, checked
+from diwan.core.table.config import TableConfig
 from diwan.core.table.events import BuyInRequested, SeatFunded, TableCreated
 from diwan.core.table.evolve import evolve
 from services.table.actor import Actor

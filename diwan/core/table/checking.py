@@ -1,0 +1,60 @@
+"""Whether a table's settings make sense (RULES.md 'table defaults'); those of its game are the game's to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from diwan.core.decider import Rejected
+from diwan.core.limits import DECISION_SECONDS_MAX, PLAYERS_MIN, SEATS_MAX, STACK_MAX
+from diwan.core.reasons import Reason
+from diwan.core.table.config import TableConfig
+from diwan.core.table.games import TABLE_GAMES
+
+BUY_IN_MIN_BLINDS: Final = 20
+BUY_IN_MAX_BLINDS: Final = 100
+NAME_CHARACTERS_MAX: Final = 80
+PAUSE_MS_MAX: Final = 600_000
+RESERVE_SECONDS_MAX: Final = 3600
+RETURN_MINUTES_MAX: Final = 24 * 60
+SIT_OUT_AFTER_MAX: Final = 100
+
+
+def checked(config: TableConfig) -> TableConfig:
+    """Return settings with their defaults filled in; raises SETTING_INVALID, which says which one and why."""
+    game = TABLE_GAMES.get(config.hand.game)
+    if game is None:
+        raise Rejected(Reason.SETTING_INVALID, setting="hand.game", why=" or ".join(TABLE_GAMES))
+    config = replace(config, hand=game.completed(config.hand))
+    for setting, is_right, why in (*_rules(config), *game.setting_rules(config)):
+        if not is_right:
+            raise Rejected(Reason.SETTING_INVALID, setting=setting, why=why)
+    blind = config.hand.big_blind
+    low = config.buy_in_min or BUY_IN_MIN_BLINDS * blind
+    high = config.buy_in_max or max(low, BUY_IN_MAX_BLINDS * blind)
+    if not blind <= low <= high <= STACK_MAX:
+        why = "one big blind, or forced bet, at least, and not above buy_in_max"
+        raise Rejected(Reason.SETTING_INVALID, setting="buy_in_min", why=why)
+    return replace(config, buy_in_min=low, buy_in_max=high)
+
+
+def _rules(config: TableConfig) -> Iterator[tuple[str, bool, str]]:
+    hand = config.hand
+    yield "name", len(config.name.strip()) > 0 and len(config.name) <= NAME_CHARACTERS_MAX, "1 to 80 characters"
+    yield "name", config.name.isprintable(), "printable characters only"
+    yield "hand.show_all_in", hand.show_all_in in {"at_showdown", "at_once"}, "at_showdown or at_once"
+    # The default buy-in of 100 big blinds must stay a number that every client reads exactly.
+    yield "hand.big_blind", 1 <= hand.big_blind <= STACK_MAX // BUY_IN_MAX_BLINDS, "1 at least, and not too large"
+    yield "hand.decision_seconds", 1 <= hand.decision_seconds <= DECISION_SECONDS_MAX, "1 second to an hour"
+    yield "seats", PLAYERS_MIN <= config.seats <= SEATS_MAX, "2 to 9"
+    yield "buy_in_min", 0 <= config.buy_in_min <= STACK_MAX, "0 (the default) or chips"
+    yield "buy_in_max", 0 <= config.buy_in_max <= STACK_MAX, "0 (the default) or chips"
+    yield "pause_ms", 0 <= config.pause_ms <= PAUSE_MS_MAX, "0 to 10 minutes"
+    yield "reserve_seconds", 0 <= config.reserve_seconds <= RESERVE_SECONDS_MAX, "0 to an hour"
+    yield "sit_out_after", 0 <= config.sit_out_after <= SIT_OUT_AFTER_MAX, "0 (never) to 100"
+    yield "return_minutes", 0 <= config.return_minutes <= RETURN_MINUTES_MAX, "0 to a day"
+    yield "bots_fill", 0 <= config.bots_fill <= config.seats, "0 to the number of seats"
+    yield "chips", config.chips == "wallet", "match tables are opened by tournaments"
+    yield "start", config.start == "automatic", "tables that wait for a grant are opened by tournaments"

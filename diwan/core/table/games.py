@@ -1,0 +1,133 @@
+"""What a table has to know of its game: which settings it takes, and how its next hand is planned.
+
+The one place where a game is entered that tables are to play; how a hand of it is played is said in `diwan.core.games`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, Final
+
+from msgspec.structs import replace
+
+from diwan.core.fairness.material import NO_SEEDS, Seeds
+from diwan.core.games import GAMES
+from diwan.core.games.naiko.carousel import draw_carousel
+from diwan.core.games.naiko.game import setting_rules as naiko_rules
+from diwan.core.games.sarab import draw_button
+from diwan.core.games.sarab import setting_rules as sarab_rules
+from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
+from diwan.core.limits import PLAYERS_MIN
+from diwan.core.table.config import TableConfig
+from diwan.core.table.planning import (
+    Drawn,
+    NextHand,
+    plan_with_blinds,
+    plan_with_forced_bets,
+    plan_with_powers,
+)
+from diwan.core.table.state import SeatState, TableState
+
+type Rules = Iterator[tuple[str, bool, str]]
+"""Settings by their names, whether each makes sense, and what would."""
+
+
+class TableGame:
+    """A game with blinds, and the base of every other game at a table."""
+
+    has_blinds: ClassVar[bool] = True
+    """Whether a newcomer or returner waits for the big blind or posts (RULES.md 'joining')."""
+
+    def completed(self, hand: HandSettings) -> HandSettings:
+        """Return a table's settings of its hands with the defaults of this game in them."""
+        return hand
+
+    def setting_rules(self, config: TableConfig) -> Rules:
+        """Yield what must hold of a table's settings beyond what holds for every game."""
+        hand = config.hand
+        limits = GAMES[hand.game].limits
+        yield "hand.limit", hand.limit in limits, f"{hand.game} is played {' or '.join(limits)}"
+        yield "hand.small_blind", 1 <= hand.small_blind <= hand.big_blind, "1 at least, not above the big blind"
+        yield "hand.sarab", hand.sarab is None, "settings of another game"
+        yield "hand.naiko", hand.naiko is None, "settings of another game"
+
+    def plan(self, state: TableState, able: Sequence[SeatState]) -> NextHand | None:
+        """Return the hand of two or more seats that could play, None where too few of them may be dealt in."""
+        return plan_with_blinds(state, able)
+
+
+class NaikoTable(TableGame):
+    """Naiko: blinds, and destellos that stay with the sitting."""
+
+    def completed(self, hand: HandSettings) -> HandSettings:
+        """Return the settings with those of the powers."""
+        return hand if hand.naiko is not None else replace(hand, naiko=NaikoSettings())
+
+    def setting_rules(self, config: TableConfig) -> Rules:
+        """Yield also the rules of the powers' settings."""
+        hand = config.hand
+        yield from super().setting_rules(replace(config, hand=replace(hand, naiko=None)))
+        for setting, is_right, why in naiko_rules(hand.naiko or NaikoSettings()):
+            yield f"hand.naiko.{setting}", is_right, why
+
+    def plan(self, state: TableState, able: Sequence[SeatState]) -> NextHand | None:
+        """Return the next hand, for which the carousel is drawn."""
+        return plan_with_powers(state, able)
+
+
+class SarabTable(TableGame):
+    """Sarab: no blinds, so everybody is dealt in at once; the first dealer is drawn."""
+
+    has_blinds: ClassVar[bool] = False
+
+    def completed(self, hand: HandSettings) -> HandSettings:
+        """Return the settings with those of Sarab; without them the forced bet is the smallest bet and stays there."""
+        return hand if hand.sarab is not None else replace(hand, sarab=SarabSettings(forced_bets=(hand.big_blind,)))
+
+    def setting_rules(self, config: TableConfig) -> Rules:
+        """Yield the rules of Sarab's settings; the smallest bet of the table is the first forced bet."""
+        hand = config.hand
+        sarab = hand.sarab or SarabSettings()
+        limits = GAMES[hand.game].limits
+        yield "hand.limit", hand.limit == "no_limit", f"{hand.game} is played {limits[0]} (A4)"
+        yield "hand.naiko", hand.naiko is None, "settings of another game"
+        for setting, is_right, why in sarab_rules(sarab):
+            yield f"hand.sarab.{setting}", is_right, why
+        yield "hand.small_blind", hand.small_blind == 0, "this game has no blinds"
+        yield (
+            "hand.big_blind",
+            hand.big_blind == sarab.forced_bets[0],
+            "the smallest bet is the first forced bet (SB-31)",
+        )
+
+    def plan(self, state: TableState, able: Sequence[SeatState]) -> NextHand | None:
+        """Return the next deal of the schedule."""
+        return plan_with_forced_bets(state, able)
+
+
+TABLE_GAMES: Final[Mapping[str, TableGame]] = {
+    "holdem": TableGame(),
+    "omaha": TableGame(),
+    "naiko": NaikoTable(),
+    "sarab": SarabTable(),
+}
+
+
+def plan_next_hand(state: TableState) -> NextHand | None:
+    """Return the hand that would begin now, or None: one is running, the table closes, or fewer than two can play."""
+    if state.is_running or state.is_closing or state.is_closed:
+        return None
+    able = [seat for seat in state.seats if _is_able(seat)]
+    return TABLE_GAMES[state.config.hand.game].plan(state, able) if len(able) >= PLAYERS_MIN else None
+
+
+def draw_for(plan: NextHand, secret: bytes, hand_id: str, seeds: Seeds = NO_SEEDS) -> Drawn:
+    """Return what chance decides beside the deck, from the hand's committed secret and the seats' seeds (A1, C3)."""
+    button = None
+    if plan.button is None:
+        button = draw_button(secret, hand_id, [seat.seat for seat in plan.seats], seeds)
+    return Drawn(button, draw_carousel(secret, hand_id, seeds) if plan.draws_carousel else ())
+
+
+def _is_able(seat: SeatState) -> bool:
+    return seat.is_funded and seat.stack > 0 and not seat.is_sitting_out and seat.leaving is None
