@@ -166,8 +166,8 @@ class BotPlayer:
             return  # They are on their way, and their message brings us here again.
         seen = SeatedView(read_table_view(stream.table), {decision.seat: own_cards})
         choice = choose(seen, decision.seat, self._secret, self._style)
-        if choice is None:
-            return
+        if not isinstance(choice, Choice):
+            return  # Nothing is asked of the seat; games in which more than acts are asked have no tables yet.
         turn, can_check = decision.turn, decision.can_check
         await asyncio.sleep(until - loop.time())
         try:

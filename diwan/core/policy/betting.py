@@ -23,6 +23,9 @@ _HEADS_UP_PERCENT: Final = 75
 _SHORT_BIG_BLINDS: Final = 12
 """With fewer big blinds than this a bot moves all-in or folds."""
 
+_CALLING: Final = 0.65
+"""This share of the hands that open a pot goes on against a raise."""
+
 _COMMITTED_PERCENT: Final = 40
 """Who would put in this share of the chips puts in all of them."""
 
@@ -57,6 +60,20 @@ def _before_flop(situation: Situation, chance: Chance, style: Style, reading: Re
     return _raised(situation, percent, opening, chance, style)
 
 
+def entering_percent(situation: Situation) -> float:
+    """Return down to which starting holdings a seat plays on before the flop, in percent."""
+    opening = _opening_percent(situation)
+    if situation.price <= situation.big_blind:
+        return opening
+    return opening * _CALLING * _narrowing(situation)
+
+
+def _narrowing(situation: Situation) -> float:
+    """Return by how much a raise narrows what is played: the larger it is against the blind, the more."""
+    size = situation.price / situation.big_blind
+    return float((3 / max(size, 3)) ** 0.6)
+
+
 def _opening_percent(situation: Situation) -> int:
     if situation.opponents == 1:
         return _HEADS_UP_PERCENT
@@ -85,15 +102,18 @@ def _unopened(situation: Situation, percent: float, opening: int, chance: Chance
 
 
 def _raised(situation: Situation, percent: float, opening: int, chance: Chance, style: Style) -> Choice:
-    """Facing a raise: the larger it is against the blind, the fewer hands go on; the best raise again."""
-    size = situation.price / situation.big_blind
-    narrowing = (3 / max(size, 3)) ** 0.6
+    """Facing a raise: fewer hands go on, the best raise again."""
+    narrowing = _narrowing(situation)
     raising = max(opening * 0.18 * narrowing, 2.0) * style.aggression / 100
     if percent <= raising:
         return lift(situation, 3 * situation.price)
-    if percent <= opening * 0.65 * narrowing * (1.3 if odds(situation) < 0.25 else 1):
+    if percent <= opening * _CALLING * narrowing * (1.3 if odds(situation) < 0.25 else 1):
         return call(situation)
-    if percent <= opening and size <= 4 and happens(chance, style.aggression * 4 // 100):
+    if (
+        percent <= opening
+        and situation.price <= 4 * situation.big_blind
+        and happens(chance, style.aggression * 4 // 100)
+    ):
         return lift(situation, 3 * situation.price)
     return give_up(situation)
 

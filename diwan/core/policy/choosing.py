@@ -5,14 +5,12 @@ from __future__ import annotations
 from diwan.core.policy.betting import bet
 from diwan.core.policy.drawing import chance_of
 from diwan.core.policy.holdem import HOLDEM
+from diwan.core.policy.moves import Move
+from diwan.core.policy.naiko import naiko_move
 from diwan.core.policy.omaha import OMAHA
 from diwan.core.policy.seen import situation_of
-from diwan.core.policy.situation import Choice
 from diwan.core.policy.style import MIDDLE, Style
 from diwan.core.view import Seat, SeatedView
-
-type Move = Choice
-"""Whatever a game may ask of a seat."""
 
 
 def choose(view: SeatedView, seat: Seat, secret: bytes, style: Style = MIDDLE) -> Move | None:
@@ -21,14 +19,15 @@ def choose(view: SeatedView, seat: Seat, secret: bytes, style: Style = MIDDLE) -
     The same view and secret give the same move. It depends on the seat's own cards, on what is on the table and on the
     legal actions; not on who plays, nor on whether they are people (F10). Raises ValueError for a game without a policy.
     """
-    hand, own_cards = view.table.hand, view.own_cards.get(seat, ())
-    if hand is None or hand.street == "over" or not own_cards:
+    hand = view.table.hand
+    if hand is None or hand.street == "over" or not view.own_cards.get(seat):
         return None
+    if hand.game == "naiko":
+        return naiko_move(view, seat, secret, style)
     decision = hand.decision
     if decision is None or decision.seat != seat:
         return None
-    situation = situation_of(view.table, own_cards)
-    chance = chance_of(secret, hand.hand_id, decision.turn, "act")
+    situation, chance = situation_of(view, seat), chance_of(secret, hand.hand_id, decision.turn, "act")
     match hand.game:
         case "holdem":
             return bet(situation, chance, style, HOLDEM)

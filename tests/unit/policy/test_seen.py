@@ -8,11 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from diwan.core.cards import parse_cards
+from diwan.core.policy import choose
 from diwan.core.policy.betting import bet
 from diwan.core.policy.holdem import HOLDEM
 from diwan.core.policy.seen import situation_of
 from diwan.core.policy.style import MIDDLE
-from diwan.core.view import Decision, HandView, SeatView, Settings, TableView
+from diwan.core.view import Decision, HandView, SeatedView, SeatView, Settings, TableView
 
 OWN = parse_cards("As Kd")
 
@@ -61,8 +62,12 @@ def on_the_turn() -> TableView:
     return TableView("t", 41, 1, settings, seats, hand, None, is_closing=False, is_closed=False)
 
 
+def seated(table: TableView) -> SeatedView:
+    return SeatedView(table, {1: OWN})
+
+
 def test_a_view_becomes_the_situation_of_the_seat_to_act():
-    situation = situation_of(on_the_turn(), OWN)
+    situation = situation_of(seated(on_the_turn()), 1)
 
     assert (situation.own_cards, situation.street, len(situation.board)) == (OWN, "turn", 4)
     assert (situation.pot, situation.own_bet, situation.own_stack, situation.big_blind) == (110, 0, 170, 2)
@@ -77,18 +82,37 @@ def test_seats_that_cannot_win_the_pot_change_nothing():
     table = on_the_turn()
     others = tuple(replace(seat, stack=7) if seat.seat in {2, 5} else seat for seat in table.seats)
 
-    assert situation_of(replace(table, seats=others), OWN) == situation_of(table, OWN)
+    assert situation_of(seated(replace(table, seats=others)), 1) == situation_of(seated(table), 1)
 
 
-@pytest.mark.parametrize("hand", [None, "over", "no decision"])
-def test_without_a_decision_there_is_no_situation(hand):
+@pytest.mark.parametrize("hand", [None, "over", "folded"])
+def test_who_is_in_no_hand_has_no_situation(hand):
     table = on_the_turn()
     assert table.hand is not None
-    shown = {"over": replace(table.hand, street="over"), "no decision": replace(table.hand, decision=None)}.get(hand)
+    seen = {
+        None: seated(replace(table, hand=None)),
+        "over": seated(replace(table, hand=replace(table.hand, street="over"))),
+        "folded": SeatedView(table, {2: OWN}),
+    }[hand]
 
-    with pytest.raises(ValueError, match="nobody has a decision"):
-        situation_of(replace(table, hand=shown), OWN)
+    with pytest.raises(ValueError, match="in no hand"):
+        situation_of(seen, 2 if hand == "folded" else 1)
+    assert choose(seen, 2 if hand == "folded" else 1, bytes(32)) is None
+
+
+def test_nothing_is_on_offer_while_another_decides():
+    options = situation_of(SeatedView(on_the_turn(), {3: OWN}), 3).options
+
+    allowed = [options.can_fold, options.can_check, options.can_call, options.can_lift, options.can_sarab]
+    assert allowed == [False] * 5
+
+
+def test_nothing_is_decided_before_the_cards_have_come():
+    assert choose(SeatedView(on_the_turn(), {}), 1, bytes(32)) is None
 
 
 def test_a_situation_from_a_view_can_be_decided():
-    assert bet(situation_of(on_the_turn(), OWN), random.Random(1).randrange, MIDDLE, HOLDEM).kind in {"call", "raise"}
+    assert bet(situation_of(seated(on_the_turn()), 1), random.Random(1).randrange, MIDDLE, HOLDEM).kind in {
+        "call",
+        "raise",
+    }
