@@ -11,8 +11,11 @@ from msgspec import Struct
 
 from diwan.api.event.v1.event_pb2 import Event as Envelope
 from diwan.core.fairness import Reveal
+from diwan.core.games.capsa.events import CapsaOnlyEvent
+from diwan.core.games.capsa.stakes import StakeEvent
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.table.events import TableEvent
+from diwan.wire.capsa import CAPSA_ROWS
 from diwan.wire.hand import HAND_ROWS
 from diwan.wire.ledger import LEDGER_ROWS
 from diwan.wire.mapping import MalformedEvent, Row, UnknownEvent, WireError, read_reveals, write_reveals
@@ -20,13 +23,13 @@ from diwan.wire.table import TABLE_ROWS
 
 __all__ = ["NONCE_BYTES", "Decoded", "Encoded", "MalformedEvent", "UnknownEvent", "WireError", "decode", "encode"]
 
-type Event = TableEvent | LedgerCommitted
+type Event = TableEvent | CapsaOnlyEvent | StakeEvent | LedgerCommitted
 type Revealer = Callable[[int], Reveal]
 type Upcaster = Callable[[Envelope], None]
 
 NONCE_BYTES: Final = 16
 
-_ROWS: Final[tuple[Row, ...]] = HAND_ROWS + TABLE_ROWS + LEDGER_ROWS
+_ROWS: Final[tuple[Row, ...]] = HAND_ROWS + CAPSA_ROWS + TABLE_ROWS + LEDGER_ROWS
 _PAYLOADS: Final[Any] = Envelope.DESCRIPTOR.oneofs_by_name["payload"].fields
 _FIELDS: Final = {field.message_type.name: field for field in _PAYLOADS}
 

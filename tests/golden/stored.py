@@ -1,7 +1,7 @@
-"""Record the golden hands of poker as stored bytes, once: ``python -m tests.golden.stored`` (from the repository's root).
+"""Record the golden hands as stored bytes, once: ``python -m tests.golden.stored`` (from the repository's root).
 
 A file holds one body after the other, each behind its type, schema and length (16, 16 and 32 bits, the greatest first).
-Existing files are never written over; hashes are appended to ``hashes_stored.txt``.
+Existing files are never written over; hashes are appended to ``hashes_stored.txt`` and ``hashes_stored_capsa.txt``.
 """
 
 import hashlib
@@ -13,35 +13,43 @@ from msgspec.structs import replace
 
 from diwan.core.cards import DECK
 from diwan.core.fairness import commit_deck, verify_reveal
+from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandStarted
 from diwan.core.hashing import hashed
 from diwan.wire.events import NONCE_BYTES, decode, encode
 from tests.golden.record import HERE, Golden
+from tests.golden.record_capsa import Golden as GoldenCapsa
 
 HASHES = HERE / "hashes_stored.txt"
+CAPSA_HASHES = HERE / "hashes_stored_capsa.txt"
 HAND_ID = "3f0c7a55-1f0e-4e0d-9d67-0a4b1c2d3e4f"
 _HEAD = struct.Struct(">HHI")
 
 
 def golden_hand(name: str) -> Golden:
-    """Return a golden hand as it was recorded in words."""
+    """Return a golden hand of poker as it was recorded in words."""
     return msgspec.json.decode((HERE / "hands" / f"{name}.json").read_bytes(), type=Golden)
 
 
-def committed(golden: Golden):
+def golden_capsa(name: str) -> GoldenCapsa:
+    """Return a golden hand of Capsa as it was recorded in words."""
+    return msgspec.json.decode((HERE / "capsa" / f"{name}.json").read_bytes(), type=GoldenCapsa)
+
+
+def committed(golden: Golden | GoldenCapsa):
     """Return a deck that has the hand's cards where they were shown, and the hand with that deck's root and an id."""
     known = {int(position): card for position, card in golden.cards.items()}
     others = iter(sorted(set(DECK) - set(known.values())))
     cards = tuple(known[at] if at in known else next(others) for at in range(len(DECK)))
     deck = commit_deck(HAND_ID, cards, tuple(hashed("golden/v1", at) for at in range(len(DECK))))
     events = [
-        replace(event, hand_id=HAND_ID, deck_root=deck.root) if isinstance(event, HandStarted) else event
+        replace(event, hand_id=HAND_ID, deck_root=deck.root) if isinstance(event, HandStarted | CapsaStarted) else event
         for event in golden.events
     ]
     return deck, replace(golden, events=events)
 
 
-def stored(golden: Golden) -> bytes:
+def stored(golden: Golden | GoldenCapsa) -> bytes:
     """Return a hand's events as bodies of a store."""
     deck, hand = committed(golden)
     out = bytearray()
@@ -70,15 +78,24 @@ def path_of(name: str) -> Path:
     return HERE / "stored" / f"{name}.bin"
 
 
+def capsa_path_of(name: str) -> Path:
+    return HERE / "stored_capsa" / f"{name}.bin"
+
+
+def write(path: Path, raw: bytes, listed: Path) -> None:
+    if path.exists():
+        return
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(raw)
+    with listed.open("a", encoding="utf-8") as hashes:
+        hashes.write(f"{hashlib.sha256(raw).hexdigest()}  {path.stem}\n")
+
+
 def main() -> None:
     for source in sorted((HERE / "hands").glob("*.json")):
-        path = path_of(source.stem)
-        if path.exists():
-            continue
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(stored(golden_hand(source.stem)))
-        with HASHES.open("a", encoding="utf-8") as hashes:
-            hashes.write(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {source.stem}\n")
+        write(path_of(source.stem), stored(golden_hand(source.stem)), HASHES)
+    for source in sorted((HERE / "capsa").glob("*.json")):
+        write(capsa_path_of(source.stem), stored(golden_capsa(source.stem)), CAPSA_HASHES)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from typing import get_args
 
 import msgspec
 
+from diwan.core.games.capsa.events import CapsaOnlyEvent
+from diwan.core.games.capsa.stakes import StakeEvent
 from diwan.core.hand.events import HandEvent, HandStarted, NaikoEvent
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import StreamKind
@@ -17,13 +19,15 @@ from diwan.wire.events import encode
 
 EVENTS = Path(__file__).with_name("events_v1.json")
 NAIKO_EVENTS = Path(__file__).with_name("events_naiko_v1.json")
+CAPSA_EVENTS = Path(__file__).with_name("events_capsa_v1.json")
 LOG = Path(__file__).with_name("log_v1.json")
 KINDS = (*get_args(HandEvent.__value__), *get_args(TableOnlyEvent.__value__), LedgerCommitted)
+CAPSA_KINDS = (*get_args(CapsaOnlyEvent.__value__), *get_args(StakeEvent.__value__))
 NONCE = bytes(range(16))
 
 
 def core_kind(name: str) -> type:
-    return next(kind for kind in KINDS if kind.__name__ == name)
+    return next(kind for kind in (*KINDS, *CAPSA_KINDS) if kind.__name__ == name)
 
 
 def filled(annotation, number: int = 7):
@@ -50,6 +54,11 @@ def filled(annotation, number: int = 7):
 def written_naiko_events() -> dict:
     """What Naiko added to schema 1: events of its own, and fields of the beginning that other games leave out."""
     return written_events((*get_args(NaikoEvent.__value__), HandStarted))
+
+
+def written_capsa_events() -> dict:
+    """Hands of Capsa and stakes of pairs, which came to schema 1 later."""
+    return written_events(CAPSA_KINDS)
 
 
 def written_events(kinds: tuple[type, ...] = KINDS) -> dict:
@@ -82,7 +91,12 @@ def written_log() -> dict:
 
 
 def main() -> None:
-    for path, made in ((EVENTS, written_events), (NAIKO_EVENTS, written_naiko_events), (LOG, written_log)):
+    for path, made in (
+        (EVENTS, written_events),
+        (NAIKO_EVENTS, written_naiko_events),
+        (CAPSA_EVENTS, written_capsa_events),
+        (LOG, written_log),
+    ):
         if not path.exists():
             path.write_text(json.dumps(made(), indent=1) + "\n")
 

@@ -33,11 +33,26 @@ _SMALL = {
     "return_minutes": 2**31 - 1,
     "bots_fill": 9,
     "count": 2**32 - 1,
+    "players": 4,
+    "set_seconds": 2**31 - 1,
+    "declare_seconds": 2**31 - 1,
+    "a": 3,
+    "b": 3,
+    "other": 3,
+    "front": 51,
+    "middle": 51,
+    "back": 51,
+}
+_SIGNED = {"payoffs", "row_units", "overall", "scoop", "royalty", "chips"}
+_OF_RECORD = {
+    ("PairSettled", "other"): _INT64_SIGNED,
+    ("PairSettled", "units"): _INT64_SIGNED,
+    **{("RowResults", row): st.integers(min_value=-1, max_value=1) for row in ("front", "middle", "back")},
 }
 
 
 def integers(field: str) -> st.SearchStrategy[int]:
-    if field == "payoffs":
+    if field in _SIGNED:
         return _INT64_SIGNED
     return st.integers(min_value=0, max_value=_SMALL[field]) if field in _SMALL else _INT64
 
@@ -68,7 +83,8 @@ def values(kind: inspect.Type, field: str) -> st.SearchStrategy:
 
 def records(cls: type[msgspec.Struct]) -> st.SearchStrategy:
     fields = inspect.type_info(cls).fields
-    return st.builds(cls, **{field.name: values(field.type, field.name) for field in fields})
+    own = {name: drawn for (record, name), drawn in _OF_RECORD.items() if record == cls.__name__}
+    return st.builds(cls, **{field.name: values(field.type, field.name) for field in fields} | own)
 
 
 def reveal_of(position: int) -> Reveal:

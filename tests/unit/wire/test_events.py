@@ -8,9 +8,13 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from diwan.api.event.v1 import hand_pb2, table_pb2
+from diwan.api.event.v1 import capsa_pb2, hand_pb2, table_pb2
 from diwan.api.event.v1.event_pb2 import Event as Envelope
+from diwan.core.games.capsa import events as capsa
+from diwan.core.games.capsa import stakes
+from diwan.core.games.capsa.settings import CapsaSettings
 from diwan.core.hand import events as hand
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.table import events as table
@@ -21,8 +25,10 @@ from tests.unit.wire.strategies import records, reveal_of
 
 NONCE = bytes(range(16))
 FOLDED = hand.Acted(1, "fold", 0, 0, is_all_in=False, turn=7, decided_by="player", received_at_ms=9)
+STARTED = capsa.CapsaStarted("h", 1, 1, CapsaSettings(), (), 0, b"", (), (), b"", b"", 9)
 HAND_EVENTS = get_args(hand.HandEvent.__value__)
-EVERY_EVENT = (*HAND_EVENTS, *get_args(table.TableOnlyEvent.__value__), LedgerCommitted)
+CAPSA_EVENTS = (*get_args(capsa.CapsaOnlyEvent.__value__), *get_args(stakes.StakeEvent.__value__))
+EVERY_EVENT = (*HAND_EVENTS, *CAPSA_EVENTS, *get_args(table.TableOnlyEvent.__value__), LedgerCommitted)
 PAYLOADS = {field.message_type.name: field for field in Envelope.DESCRIPTOR.oneofs_by_name["payload"].fields}
 
 
@@ -71,8 +77,11 @@ def struct_of(annotation):
 
 
 def assert_same_fields(info, descriptor):
-    names = {field.name for field in info.fields}
+    # A field that is reserved, None alone, has nothing to tell.
+    names = {field.name for field in info.fields if not isinstance(field.type, msgspec.inspect.NoneType)}
     # Positions of cards that are turned up travel inside their reveals; a seat's holding is a message of its own.
+    if isinstance(getattr(info.cls, "positions", None), property):
+        names.add("positions")
     expected = {"reveals" if name == "positions" and "reveals" in descriptor.fields_by_name else name for name in names}
     assert expected == set(descriptor.fields_by_name), descriptor.name
     for field in info.fields:
@@ -125,6 +134,9 @@ def test_an_event_of_zeros_still_says_what_it_is(kind):
         (table.SeatCause, table_pb2.SeatCause),
         (ChipSource, table_pb2.ChipSource),
         (StartMode, table_pb2.StartMode),
+        (capsa.Status, capsa_pb2.CapsaStatus),
+        (capsa.Answer, capsa_pb2.CapsaAnswer),
+        (capsa.SetSource, capsa_pb2.SetSource),
         (Literal["preflop", "flop", "turn", "river", "over"], hand_pb2.Street),
     ],
     ids=lambda one: getattr(one, "DESCRIPTOR", None) and one.DESCRIPTOR.name,
@@ -150,6 +162,9 @@ def test_a_name_without_a_number_stops_the_import():
         (hand.HandVoided("operator", (), 9), "reason"),
         (hand.HandEnded("void", (), (), (), (), b"", 9), "result"),
         (table.SatOut(1, "player", 9), "cause"),
+        (capsa.Answered(1, "play", 7, "player", 9), "answer"),
+        (capsa.SettingClosed(1, 7, "clock", 9), "decided_by"),
+        (capsa.SetLocked(1, None, False, "none", 7, "clock", 9), "source"),  # noqa: FBT003  (an event's field)
     ],
 )
 @pytest.mark.parametrize("number", [0, 1000])
@@ -160,6 +175,30 @@ def test_an_enumeration_without_a_name_is_malformed(event, field, number):
     setattr(getattr(envelope, envelope.WhichOneof("payload")), field, number)
     with pytest.raises(wire.MalformedEvent, match=str(number)):
         wire.decode(one.type_id, one.schema_v, envelope.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("event", "spoil"),
+    [
+        (capsa.NaturalShown(1, "dragon", 13, (), None), lambda one: setattr(one.natural_shown, "kind", "six_kings")),
+        (stakes.StakeEnded(0, 1, "left", 9), lambda one: setattr(one.stake_ended, "reason", "tired")),
+        (STARTED, lambda one: setattr(one.capsa_started.settings, "wheel", "")),
+    ],
+)
+def test_a_text_that_is_no_name_is_malformed(event, spoil):
+    """As a number without a name."""
+    one = encoded(event)
+    envelope = Envelope.FromString(one.body)
+    spoil(envelope)
+    with pytest.raises(wire.MalformedEvent):
+        wire.decode(one.type_id, one.schema_v, envelope.SerializeToString())
+
+
+def test_an_empty_table_of_naturals_is_not_a_table_left_out():
+    """CS-80: none at all and the usual ones are two things."""
+    for naturals in ((), None):
+        kept = replace(STARTED, settings=replace(STARTED.settings, naturals=naturals))
+        assert decoded(encoded(kept)).event.settings.naturals == naturals
 
 
 def test_unknown_types_and_schemas_stop_the_reader():
@@ -205,7 +244,13 @@ def test_garbage_is_refused_or_read_never_anything_else(body, type_id):
 
 def test_cards_are_not_written_without_their_proof():
     """F3: an event that turns cards up carries a reveal for every position."""
-    for event in (hand.BoardDealt("flop", (4, 5, 6)), hand.CardsShown(1, (0, 1), "", 0)):
+    shown = capsa.ShownSet(1, capsa.Arrangement((0, 1, 2)), "", "", "", is_fouled=True)
+    for event in (
+        hand.BoardDealt("flop", (4, 5, 6)),
+        hand.CardsShown(1, (0, 1), "", 0),
+        capsa.NaturalShown(1, "dragon", 13, tuple(range(13)), None),
+        capsa.SetsShown((shown,)),
+    ):
         with pytest.raises(ValueError, match="reveals"):
             wire.encode(event, nonce=NONCE, reveal=None)
 

@@ -185,6 +185,11 @@ class SetsShown(Struct, frozen=True, tag=True):
 
     sets: tuple[ShownSet, ...]
 
+    @property
+    def positions(self) -> tuple[Position, ...]:
+        """The positions that are turned up, set by set: front, middle, back."""
+        return tuple([position for each in self.sets for row in each.arrangement.rows for position in row])
+
 
 class RowResults(Struct, frozen=True):
     """Who won each row, from the first seat's side: 1, 0 or -1."""
@@ -213,7 +218,7 @@ class PairSettled(Struct, frozen=True, tag=True):
     chips: Chips
 
 
-type CapsaEvent = (
+type CapsaOnlyEvent = (
     DraftSaved
     | SetLocked
     | SetUnlocked
@@ -227,7 +232,5 @@ type CapsaEvent = (
     | SettingClosed
     | RoyaltiesDeclared
     | SetsShown
-    | HandEnded
-    | DeadlineMoved
-    | HandVoided
 )
+type CapsaEvent = CapsaOnlyEvent | HandEnded | DeadlineMoved | HandVoided

@@ -22,6 +22,7 @@ class ProposeStake(Struct, frozen=True):
     seat: Seat
     other: Seat
     unit: Chips
+    now_ms: int
 
 
 class AcceptStake(Struct, frozen=True):
@@ -30,6 +31,7 @@ class AcceptStake(Struct, frozen=True):
     seat: Seat
     other: Seat
     unit: Chips
+    now_ms: int
 
 
 class EndStake(Struct, frozen=True):
@@ -37,12 +39,14 @@ class EndStake(Struct, frozen=True):
 
     seat: Seat
     other: Seat
+    now_ms: int
 
 
 class LeaveStakes(Struct, frozen=True):
     """A seat's player leaves: its offers and agreements end."""
 
     seat: Seat
+    now_ms: int
 
 
 class StakeProposed(Struct, frozen=True, tag=True):
@@ -51,22 +55,25 @@ class StakeProposed(Struct, frozen=True, tag=True):
     seat: Seat
     other: Seat
     unit: Chips
+    proposed_at_ms: int
 
 
 class StakeAgreed(Struct, frozen=True, tag=True):
-    """Both want it: from the next deal on, ``a`` below ``b``."""
+    """``seat`` accepts what ``other`` offered: their stake from the next deal on."""
 
-    a: Seat
-    b: Seat
+    seat: Seat
+    other: Seat
     unit: Chips
+    agreed_at_ms: int
 
 
 class StakeEnded(Struct, frozen=True, tag=True):
-    """The offer or agreement of a pair is over, from the next deal on."""
+    """The offer or agreement of a pair is over, from the next deal on, by ``seat``, who ended it or left."""
 
-    a: Seat
-    b: Seat
+    seat: Seat
+    other: Seat
     reason: Literal["ended", "left"]
+    ended_at_ms: int
 
 
 type StakeCommand = ProposeStake | AcceptStake | EndStake | LeaveStakes
@@ -89,38 +96,53 @@ class PairStakes(Struct, frozen=True):
 def decide(state: PairStakes, command: StakeCommand, seated: frozenset[Seat]) -> tuple[StakeEvent, ...]:
     """Return what a command makes; raises NOT_SEATED, SETTING_INVALID, or NOT_ASKED where nothing was offered."""
     match command:
-        case ProposeStake(seat, other, unit):
+        case ProposeStake(seat, other, unit, now_ms):
             _require_pair(seat, other, seated)
             if not 1 <= unit <= STACK_MAX:
                 raise Rejected(Reason.SETTING_INVALID, setting="pair_units", why=f"1 to {STACK_MAX} chips")
-            return (StakeProposed(seat, other, unit),)
-        case AcceptStake(seat, other, unit):
+            return (StakeProposed(seat, other, unit, now_ms),)
+        case AcceptStake(seat, other, unit, now_ms):
             _require_pair(seat, other, seated)
             if state.offers.get(_pair(seat, other)) != (other, unit):
                 raise Rejected(Reason.NOT_ASKED, seat=seat)
-            a, b = _pair(seat, other)
-            return (StakeAgreed(a, b, unit),)
-        case EndStake(seat, other):
+            return (StakeAgreed(seat, other, unit, now_ms),)
+        case EndStake(seat, other, now_ms):
             pair = _pair(seat, other)
             if pair not in state.offers and pair not in state.agreed:
                 raise Rejected(Reason.NOT_ASKED, seat=seat)
-            return (StakeEnded(*pair, "ended"),)
-        case LeaveStakes(seat):
+            return (StakeEnded(seat, other, "ended", now_ms),)
+        case LeaveStakes(seat, now_ms):
             pairs = sorted({pair for pair in (*state.offers, *state.agreed) if seat in pair})
-            return tuple([StakeEnded(a, b, "left") for a, b in pairs])
+            return tuple([StakeEnded(seat, a + b - seat, "left", now_ms) for a, b in pairs])
         case _:
             assert_never(command)
 
 
 def evolve(state: PairStakes, event: StakeEvent) -> PairStakes:
     """Return the state after an event."""
+    pair = _pair(event.seat, event.other)
     match event:
-        case StakeProposed(seat, other, unit):
-            return PairStakes({**state.offers, _pair(seat, other): (seat, unit)}, state.agreed)
-        case StakeAgreed(a, b, unit):
-            return PairStakes(_without(state.offers, (a, b)), {**state.agreed, (a, b): unit})
-        case StakeEnded(a, b):
-            return PairStakes(_without(state.offers, (a, b)), _without(state.agreed, (a, b)))
+        case StakeProposed():
+            return PairStakes({**state.offers, pair: (event.seat, event.unit)}, state.agreed)
+        case StakeAgreed():
+            return PairStakes(_without(state.offers, pair), {**state.agreed, pair: event.unit})
+        case StakeEnded():
+            return PairStakes(_without(state.offers, pair), _without(state.agreed, pair))
+        case _:
+            assert_never(event)
+
+
+def command_of(event: StakeEvent) -> StakeCommand | None:
+    """Return the command of which an event is the act; None for what ended because its seat was given up."""
+    match event:
+        case StakeProposed():
+            return ProposeStake(event.seat, event.other, event.unit, event.proposed_at_ms)
+        case StakeAgreed():
+            return AcceptStake(event.seat, event.other, event.unit, event.agreed_at_ms)
+        case StakeEnded(reason="ended"):
+            return EndStake(event.seat, event.other, event.ended_at_ms)
+        case StakeEnded():
+            return None
         case _:
             assert_never(event)
 
