@@ -18,6 +18,7 @@ from diwan.core.hand.events import Position
 from diwan.core.hand.pots import cut_pots
 from diwan.core.hand.state import EndedHand, LiveHand
 from diwan.core.table.config import TableConfig
+from diwan.core.table.playing import poker_of
 from diwan.core.table.state import SeatState, TableState
 from diwan.core.view import (
     Decision,
@@ -120,7 +121,8 @@ def settings_view(config: TableConfig) -> Settings:
 
 
 def _live(state: TableState) -> LiveHand | None:
-    return state.hand.last if isinstance(state.hand, EndedHand) else state.hand
+    hand = poker_of(state.hand)
+    return hand.last if isinstance(hand, EndedHand) else hand
 
 
 def _seat_view(

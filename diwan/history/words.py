@@ -6,6 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, assert_never
 
 from diwan.core.cards import Card, format_card
+from diwan.core.games.capsa.events import (
+    AnswerAsked,
+    Answered,
+    CapsaStarted,
+    DraftSaved,
+    NaturalShown,
+    PairSettled,
+    RoyaltiesDeclared,
+    SetLocked,
+    SetsShown,
+    SettingBegan,
+    SettingClosed,
+    SetUnlocked,
+    ThirteenDealt,
+)
+from diwan.core.games.capsa.stakes import StakeAgreed, StakeEnded, StakeProposed
 from diwan.core.hand.events import (
     Acted,
     AnchorAnswered,
@@ -49,6 +65,7 @@ from diwan.core.table.events import (
     TableOnlyEvent,
     TopUpRequested,
 )
+from diwan.history.capsa_words import describe_capsa, describe_stake
 
 HIDDEN: Final = "??"
 
@@ -119,6 +136,14 @@ def describe(event: TableEvent, cards: Cards, recorded_at_ms: int, seats: Sequen
             return _power(event, cards, recorded_at_ms)
         case DestellosReturned():
             return "gives back the destellos that were spent"
+        case CapsaStarted() | ThirteenDealt() | NaturalShown() | SettingBegan() | DraftSaved() | SetUnlocked():
+            return describe_capsa(event, cards, recorded_at_ms, card_texts, seconds)
+        case SetLocked() | SettingClosed() | AnswerAsked() | Answered() | RoyaltiesDeclared() | PairSettled():
+            return describe_capsa(event, cards, recorded_at_ms, card_texts, seconds)
+        case SetsShown():
+            return describe_capsa(event, cards, recorded_at_ms, card_texts, seconds)
+        case StakeProposed() | StakeAgreed() | StakeEnded():
+            return describe_stake(event)
         case _:
             return _at_the_table(event)
 

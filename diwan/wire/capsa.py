@@ -114,7 +114,11 @@ def _write_royalties(message: pb.Royalties, royalties: settings_of.Royalties) ->
 
 def _read_row_royalties(message: pb.RowRoyalties) -> settings_of.RowRoyalties:
     return settings_of.RowRoyalties(
-        **{category: getattr(message, category) for category in _CATEGORIES if message.HasField(category)}
+        **{
+            category: getattr(message, category)
+            for category in _CATEGORIES
+            if message.HasField(category)  # type: ignore[arg-type]  # fields of both
+        }
     )
 
 

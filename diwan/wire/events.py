@@ -11,8 +11,6 @@ from msgspec import Struct
 
 from diwan.api.event.v1.event_pb2 import Event as Envelope
 from diwan.core.fairness import Reveal
-from diwan.core.games.capsa.events import CapsaOnlyEvent
-from diwan.core.games.capsa.stakes import StakeEvent
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.table.events import TableEvent
 from diwan.wire.capsa import CAPSA_ROWS
@@ -23,7 +21,7 @@ from diwan.wire.table import TABLE_ROWS
 
 __all__ = ["NONCE_BYTES", "Decoded", "Encoded", "MalformedEvent", "UnknownEvent", "WireError", "decode", "encode"]
 
-type Event = TableEvent | CapsaOnlyEvent | StakeEvent | LedgerCommitted
+type Event = TableEvent | LedgerCommitted
 type Revealer = Callable[[int], Reveal]
 type Upcaster = Callable[[Envelope], None]
 

@@ -6,10 +6,11 @@ import structlog
 
 from diwan.chassis.store import Conflict
 from diwan.core.hand.commands import ExpireClock, MoveDeadline, VoidHand
-from diwan.core.hand.state import NOBODY, EndedHand, LiveHand
+from diwan.core.hand.state import NOBODY, LiveHand
 from diwan.core.table.commands import CloseTable, CommitSecret, CommitSeeds, RecordRefusals, StandUp, StartNextHand
 from diwan.core.table.games import plan_next_hand
 from diwan.core.table.planning import NextHand
+from diwan.core.table.playing import live_of
 from diwan.core.table.state import TableState
 from services.table.cards import DeckLost
 from services.table.ids import hand_id_of
@@ -71,8 +72,7 @@ class Conduct:
 
         A seat's seed in the last deck shows that it had a stream; who only makes calls is not waited for.
         """
-        hand = self._actor.state.hand
-        live = hand.last if isinstance(hand, EndedHand) else hand
+        live = live_of(self._actor.state.hand)
         seeded = () if live is None else [seed.seat for seed in live.deal.started.seeds]
         sittings = {} if live is None else {seat.seat: seat.sitting for seat in live.deal.started.seats}
         for seat in self._actor.state.seats:

@@ -7,12 +7,17 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from diwan.core.cards import Card
+from diwan.core.games.capsa.commands import ExpireCapsaClock
+from diwan.core.games.capsa.decide import advance as advance_capsa
+from diwan.core.games.capsa.state import LiveCapsa
 from diwan.core.hand.commands import ExpireClock
 from diwan.core.hand.decide import advance as advance_hand
-from diwan.core.hand.events import HandEvent, Position
-from diwan.core.hand.state import NOBODY, HandState, LiveHand
+from diwan.core.hand.events import Position
+from diwan.core.hand.state import NOBODY, LiveHand
 from diwan.core.table.events import SatOut, SeatReleased, TableClosed, TableEvent
 from diwan.core.table.evolve import at_table, evolve
+from diwan.core.table.pairs import left_stakes
+from diwan.core.table.playing import PlayedEvent, PlayedHand, is_awaited
 from diwan.core.table.state import SeatState, TableState
 
 
@@ -35,7 +40,7 @@ class Batch:
             self.state = evolve(self.state, event)
             self._events.append(event)
 
-    def add_hand(self, events: tuple[HandEvent, ...], hand: HandState) -> None:
+    def add_hand(self, events: tuple[PlayedEvent, ...], hand: PlayedHand) -> None:
         """Let a hand's batch happen, with the hand as it already stands after it."""
         state = self.state
         for event in events:
@@ -55,6 +60,8 @@ class Batch:
     def _play_for_leaver(self, now_ms: int) -> bool:
         """Decide for who stood up in mid-hand what the clock would (A11, CL-2); under an Anchor that is to pass."""
         running = self.state.hand
+        if self.state.is_running and isinstance(running, LiveCapsa):
+            return self._set_for_leaver(running, now_ms)
         if not self.state.is_running or not isinstance(running, LiveHand) or running.asked == NOBODY:
             return False
         seat = self.state.seat(running.deal.seats[running.asked])
@@ -63,6 +70,15 @@ class Batch:
         expire = ExpireClock(seat.seat, running.asked_turn, self.state.version, now_ms, decided_by="system")
         self.add_hand(*advance_hand(running, expire, self._cards))
         return True
+
+    def _set_for_leaver(self, running: LiveCapsa, now_ms: int) -> bool:
+        """Do for who stood up in a hand of Capsa what the clock would: its set is made, asked it plays (CS-28, CS-31)."""
+        for seat in self.state.seats:
+            if seat.leaving is not None and is_awaited(running, seat.seat):
+                expire = ExpireCapsaClock(seat.seat, running.turn, self.state.version, now_ms, decided_by="system")
+                self.add_hand(*advance_capsa(running, expire, self._cards))
+                return True
+        return False
 
     def _sit_out_by_clock(self, now_ms: int) -> None:
         limit = self.state.config.sit_out_after
@@ -81,7 +97,7 @@ class Batch:
         for seat in self.state.seats:
             is_going = seat.leaving is not None or self.state.is_closing
             if is_going and seat.pending is None and not self.state.is_in_hand(seat.seat):
-                self.add(_released(seat, now_ms))
+                self.add(*left_stakes(self.state, seat.seat, now_ms), _released(seat, now_ms))
         if self.state.is_closing and not self.state.seats and not self.state.is_closed:
             self.add(TableClosed(now_ms))
 

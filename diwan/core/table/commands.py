@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from diwan.core.games.capsa.commands import CapsaCommand
+from diwan.core.games.capsa.stakes import StakeCommand
 from diwan.core.hand.commands import HandCommand
 from diwan.core.hand.events import Chips, OpenedSeed, Power, Seat
 from diwan.core.table.config import TableConfig
@@ -162,4 +164,4 @@ type TableOnlyCommand = (
     | CreateTable
     | CloseTable
 )
-type TableCommand = HandCommand | TableOnlyCommand
+type TableCommand = HandCommand | CapsaCommand | StakeCommand | TableOnlyCommand

@@ -9,6 +9,15 @@ from collections.abc import Mapping
 
 from diwan.core.cards import Card
 from diwan.core.decider import Rejected
+from diwan.core.games.capsa.commands import (
+    AnswerCall,
+    ExpireCapsaClock,
+    LockSet,
+    SaveDraft,
+    StartCapsa,
+    Unlock,
+)
+from diwan.core.games.capsa.stakes import AcceptStake, EndStake, LeaveStakes, ProposeStake, StakeCommand
 from diwan.core.hand.commands import (
     Act,
     AllIn,
@@ -21,7 +30,7 @@ from diwan.core.hand.commands import (
 )
 from diwan.core.hand.decide import advance as advance_hand
 from diwan.core.hand.events import NaikoDeal, Position, Seat
-from diwan.core.table import exchange, joining, seating
+from diwan.core.table import exchange, joining, pairs, seating
 from diwan.core.table.batch import Batch
 from diwan.core.table.checking import checked
 from diwan.core.table.commands import (
@@ -55,6 +64,7 @@ from diwan.core.table.events import (
 from diwan.core.table.evolve import evolve
 from diwan.core.table.games import plan_next_hand
 from diwan.core.table.planning import NextHand
+from diwan.core.table.playing import advance_played
 from diwan.core.table.state import TableState
 
 type Cards = Mapping[Position, Card]
@@ -81,9 +91,13 @@ def advance(state: TableState | None, command: TableCommand, cards: Cards) -> St
     match command:
         case Act() | AllIn() | ExpireClock() | UsePower() | AnswerAnchor() | MoveDeadline() | VoidHand():
             return _in_hand(state, command, cards)
+        case SaveDraft() | LockSet() | Unlock() | AnswerCall() | ExpireCapsaClock():
+            return _in_hand(state, command, cards)
+        case ProposeStake() | AcceptStake() | EndStake() | LeaveStakes():
+            return _stakes(state, command)
         case StartNextHand():
             return _start(state, command, cards)
-        case StartHand():
+        case StartHand() | StartCapsa():
             raise Rejected("UNEXPECTED", why="a table plans its own hands")
         case CommitSeeds():
             exchange.check_seeds(state, command)
@@ -131,15 +145,21 @@ def _seats(state: TableState, command: _SeatCommand, cards: Cards) -> Step:
     return batch.events, batch.state
 
 
-type _InHand = Act | AllIn | ExpireClock | UsePower | AnswerAnchor | MoveDeadline | VoidHand
+type _InPoker = Act | AllIn | ExpireClock | UsePower | AnswerAnchor | MoveDeadline | VoidHand
+type _InCapsa = SaveDraft | LockSet | Unlock | AnswerCall | ExpireCapsaClock
 
 
-def _in_hand(state: TableState, command: _InHand, cards: Cards) -> Step:
-    if state.hand is None:
-        raise Rejected("HAND_OVER")
+def _in_hand(state: TableState, command: _InPoker | _InCapsa, cards: Cards) -> Step:
     batch = Batch(state, cards)
-    batch.add_hand(*advance_hand(state.hand, command, cards))
+    batch.add_hand(*advance_played(state.hand, command, cards))
     batch.settle(command.now_ms)
+    return batch.events, batch.state
+
+
+def _stakes(state: TableState, command: StakeCommand) -> Step:
+    events = pairs.decide_stake(state, None, command)
+    batch = Batch(state, {})
+    batch.add(*events)
     return batch.events, batch.state
 
 

@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from diwan.core.games.capsa.events import CapsaOnlyEvent
+from diwan.core.games.capsa.stakes import StakeEvent
 from diwan.core.hand.events import Chips, HandEvent, Seat
 from diwan.core.table.config import TableConfig
 
@@ -189,4 +191,4 @@ type TableOnlyEvent = (
     | TableClosing
     | TableClosed
 )
-type TableEvent = HandEvent | TableOnlyEvent
+type TableEvent = HandEvent | CapsaOnlyEvent | StakeEvent | TableOnlyEvent

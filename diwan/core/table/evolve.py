@@ -7,6 +7,23 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from diwan.core.games.capsa.events import (
+    AnswerAsked,
+    Answered,
+    CapsaStarted,
+    DraftSaved,
+    NaturalShown,
+    PairSettled,
+    RoyaltiesDeclared,
+    SetLocked,
+    SetsShown,
+    SettingBegan,
+    SettingClosed,
+    SetUnlocked,
+    ThirteenDealt,
+)
+from diwan.core.games.capsa.stakes import StakeAgreed, StakeEnded, StakeProposed
+from diwan.core.games.capsa.stakes import evolve as evolve_stakes
 from diwan.core.hand.events import (
     Acted,
     AnchorAnswered,
@@ -19,9 +36,9 @@ from diwan.core.hand.events import (
     CardsShown,
     CardSwapped,
     DeadlineMoved,
+    DecidedBy,
     DestellosReturned,
     HandEnded,
-    HandEvent,
     HandStarted,
     HandVoided,
     HoleCardsDealt,
@@ -31,7 +48,6 @@ from diwan.core.hand.events import (
     TurnBegan,
     WindowOpened,
 )
-from diwan.core.hand.evolve import evolve as evolve_hand
 from diwan.core.table.button import Spots
 from diwan.core.table.events import (
     BuyInRefused,
@@ -52,6 +68,7 @@ from diwan.core.table.events import (
     TableEvent,
     TopUpRequested,
 )
+from diwan.core.table.playing import PlayedEvent, evolve_played
 from diwan.core.table.state import Departure, Entry, Pending, SeatState, SeedExchange, TableState
 
 _MINUTE_MS: Final = 60_000
@@ -65,14 +82,21 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
     version = state.version + 1
     match event:
         case TurnBegan() | BettingRoundEnded() | BoardDealt() | BetReturned() | Posted() | HoleCardsDealt():
-            return replace(state, version=version, hand=evolve_hand(state.hand, event))
+            return replace(state, version=version, hand=evolve_played(state.hand, event))
         case Acted() | HandStarted() | HandEnded() | CardsShown() | PotAwarded() | DeadlineMoved() | HandVoided():
-            running = None if isinstance(event, HandStarted) else state.hand
-            return replace(at_table(state, event), version=version, hand=evolve_hand(running, event))
+            return replace(at_table(state, event), version=version, hand=evolve_played(state.hand, event))
         case CardGlanced() | CardSwapped() | AnchorDeclared() | AnchorAnswered() | DestellosReturned():
-            return replace(at_table(state, event), version=version, hand=evolve_hand(state.hand, event))
+            return replace(at_table(state, event), version=version, hand=evolve_played(state.hand, event))
         case WindowOpened() | AnchorSettled():
-            return replace(state, version=version, hand=evolve_hand(state.hand, event))
+            return replace(state, version=version, hand=evolve_played(state.hand, event))
+        case CapsaStarted() | SetLocked() | Answered():
+            return replace(at_table(state, event), version=version, hand=evolve_played(state.hand, event))
+        case ThirteenDealt() | NaturalShown() | SettingBegan() | DraftSaved() | SetUnlocked() | SettingClosed():
+            return replace(state, version=version, hand=evolve_played(state.hand, event))
+        case AnswerAsked() | RoyaltiesDeclared() | SetsShown() | PairSettled():
+            return replace(state, version=version, hand=evolve_played(state.hand, event))
+        case StakeProposed() | StakeAgreed() | StakeEnded():
+            return replace(state, version=version, stakes=evolve_stakes(state.stakes, event))
         case SecretCommitted():
             exchange = SeedExchange(event.hand_no, event.commitment, event.committed_at_ms)
             return replace(state, version=version, exchange=exchange)
@@ -93,12 +117,12 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
             return replace(_seats_changed(state, event), version=version)
 
 
-def at_table(state: TableState, event: HandEvent) -> TableState:
+def at_table(state: TableState, event: PlayedEvent) -> TableState:
     """Return what a hand's event changes at the table around it; its version and its hand are the caller's to set."""
     match event:
-        case Acted():
-            return _acted(state, event)
-        case HandStarted():
+        case Acted() | SetLocked() | Answered():
+            return _decided(state, event.seat, event.decided_by)
+        case HandStarted() | CapsaStarted():
             return _hand_started(state, event)
         case HandEnded():
             return _hand_ended(state, event)
@@ -145,16 +169,16 @@ def _departed(state: TableState, event: SeatReleased) -> TableState:
     return replace(state, departures=(*kept, Departure(event.player, event.amount, event.released_at_ms)))
 
 
-def _acted(state: TableState, event: Acted) -> TableState:
-    seat = _seat(state, event.seat)
-    if event.decided_by == "clock":
+def _decided(state: TableState, number: Seat, decided_by: DecidedBy) -> TableState:
+    seat = _seat(state, number)
+    if decided_by == "clock":
         return _with(state, replace(seat, clock_decisions=seat.clock_decisions + 1))
-    if event.decided_by == "player" and seat.clock_decisions:
+    if decided_by == "player" and seat.clock_decisions:
         return _with(state, replace(seat, clock_decisions=0))
     return state
 
 
-def _hand_started(state: TableState, event: HandStarted) -> TableState:
+def _hand_started(state: TableState, event: HandStarted | CapsaStarted) -> TableState:
     dealt = tuple(each.seat for each in event.seats)
     started = replace(
         state,
@@ -168,7 +192,11 @@ def _hand_started(state: TableState, event: HandStarted) -> TableState:
         seats=tuple(_dealt(seat) if seat.seat in dealt else _passed(seat) for seat in state.seats),
         exchange=SeedExchange(event.hand_no + 1, event.next_commitment, event.started_at_ms),
     )
-    return started if event.naiko is None else _with_destellos(started, event.naiko.destellos)
+    return (
+        started
+        if isinstance(event, CapsaStarted) or event.naiko is None
+        else _with_destellos(started, event.naiko.destellos)
+    )
 
 
 def _with_destellos(state: TableState, destellos: Sequence[int]) -> TableState:
@@ -183,7 +211,9 @@ def _paid(state: TableState, number: Seat, cost: int) -> TableState:
     return _with(state, replace(seat, destellos=seat.destellos - cost))
 
 
-def _spots(state: TableState, event: HandStarted) -> Spots | None:
+def _spots(state: TableState, event: HandStarted | CapsaStarted) -> Spots | None:
+    if isinstance(event, CapsaStarted):  # Only the dealer has a place (CS-3).
+        return Spots(event.button, event.button, event.button)
     if event.big_blind_seat is None:
         return None
     small_blinds = [due.seat for due in event.dues if due.kind == "small_blind"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from diwan.core.games.capsa.events import CapsaStarted
+from diwan.core.games.capsa.stakes import StakeAgreed, StakeEnded, StakeProposed
+from diwan.core.games.capsa.stakes import command_of as stake_command_of
 from diwan.core.hand.events import HandStarted
-from diwan.core.hand.inverse import command_of as hand_command_of
 from diwan.core.table.commands import (
     ClaimTable,
     CloseTable,
@@ -42,6 +44,7 @@ from diwan.core.table.events import (
     TopUpRequested,
 )
 from diwan.core.table.games import plan_next_hand
+from diwan.core.table.playing import played_command_of
 from diwan.core.table.state import TableState
 
 
@@ -56,6 +59,10 @@ def command_of(event: TableEvent, state: TableState | None) -> TableCommand | No
             return CreateTable(event.table_id, event.config, event.created_by, event.created_at_ms)
         case HandStarted():
             return _start_command(event, state)
+        case CapsaStarted():
+            return StartNextHand(
+                event.hand_id, event.deck_root, event.seeds, event.next_commitment, event.started_at_ms
+            )
         case SecretCommitted():
             return CommitSecret(event.commitment, event.committed_at_ms)
         case SeedsCommitted():
@@ -88,8 +95,10 @@ def command_of(event: TableEvent, state: TableState | None) -> TableCommand | No
             | StandUpRequested()
         ):
             return _seat_command(event, state)
+        case StakeProposed() | StakeAgreed() | StakeEnded():
+            return stake_command_of(event)
         case _:
-            return hand_command_of(event, 0 if state is None else state.version)
+            return played_command_of(event, 0 if state is None else state.version)
 
 
 def _start_command(event: HandStarted, state: TableState | None) -> StartNextHand:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from diwan.core.games.capsa.stakes import PairStakes
 from diwan.core.hand.events import Chips, Seat
-from diwan.core.hand.state import HandState
 from diwan.core.table.button import Spots
 from diwan.core.table.config import TableConfig
 from diwan.core.table.events import SeatCause, SeedCommitment
+from diwan.core.table.playing import PlayedHand
 
 
 class Pending(Struct, frozen=True):
@@ -76,7 +77,7 @@ class TableState(Struct, frozen=True):
     epoch: int = 0
     owner: str = ""
     seats: tuple[SeatState, ...] = ()  # taken ones, by number
-    hand: HandState | None = None  # the running hand, or the last one
+    hand: PlayedHand | None = None  # the running hand, or the last one
     is_running: bool = False
     hand_no: int = 0
     hand_id: str = ""
@@ -89,6 +90,7 @@ class TableState(Struct, frozen=True):
     departures: tuple[Departure, ...] = ()
     is_closing: bool = False
     is_closed: bool = False
+    stakes: PairStakes = PairStakes()  # of Capsa: stakes that pairs agreed upon for themselves (CS-62)
 
     def seat(self, number: Seat) -> SeatState | None:
         """Return who sits on a seat."""

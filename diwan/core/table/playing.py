@@ -1,0 +1,123 @@
+"""The hand of a table, whichever aggregate it is: a poker hand or a hand of Capsa."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import get_args
+
+from diwan.core.cards import Card
+from diwan.core.decider import Rejected
+from diwan.core.games.capsa.commands import (
+    AnswerCall,
+    CapsaCommand,
+    ExpireCapsaClock,
+    LockSet,
+    SaveDraft,
+    StartCapsa,
+    Unlock,
+)
+from diwan.core.games.capsa.decide import advance as advance_capsa
+from diwan.core.games.capsa.events import (
+    AnswerAsked,
+    Answered,
+    CapsaEvent,
+    CapsaOnlyEvent,
+    CapsaStarted,
+    DraftSaved,
+    NaturalShown,
+    PairSettled,
+    RoyaltiesDeclared,
+    SetLocked,
+    SetsShown,
+    SettingBegan,
+    SettingClosed,
+    SetUnlocked,
+    ThirteenDealt,
+)
+from diwan.core.games.capsa.evolve import evolve as evolve_capsa
+from diwan.core.games.capsa.inverse import command_of as capsa_command_of
+from diwan.core.games.capsa.state import CapsaState, EndedCapsa, LiveCapsa
+from diwan.core.hand.commands import HandCommand, MoveDeadline, VoidHand
+from diwan.core.hand.decide import advance as advance_hand
+from diwan.core.hand.events import HandEvent, HandStarted, Position, Seat
+from diwan.core.hand.evolve import evolve as evolve_hand
+from diwan.core.hand.inverse import command_of as hand_command_of
+from diwan.core.hand.state import EndedHand, HandState, LiveHand
+from diwan.core.reasons import Reason
+
+type PlayedHand = HandState | CapsaState
+type PlayedEvent = HandEvent | CapsaEvent
+type PlayedStep = tuple[tuple[PlayedEvent, ...], PlayedHand]
+
+PLAYED_EVENTS = (*get_args(HandEvent.__value__), *get_args(CapsaOnlyEvent.__value__))
+"""Every kind of event that belongs to a hand."""
+
+
+def evolve_played(hand: PlayedHand | None, event: PlayedEvent) -> PlayedHand:
+    """Return a table's hand after one of its events; what every hand has goes to the one that is there."""
+    if isinstance(event, HandStarted):
+        return evolve_hand(None, event)
+    if isinstance(event, CapsaStarted):
+        return evolve_capsa(None, event)
+    # Another game's event, or one before its hand, is a log out of order: both folds refuse it.
+    if isinstance(hand, LiveCapsa | EndedCapsa):
+        return evolve_capsa(hand, event)  # type: ignore[arg-type]
+    return evolve_hand(hand, event)  # type: ignore[arg-type]
+
+
+def advance_played(
+    hand: PlayedHand | None, command: HandCommand | CapsaCommand, cards: Mapping[Position, Card]
+) -> PlayedStep:
+    """Return what a command makes of a table's hand, and the hand after it; NOT_IN_THIS_GAME for another game's."""
+    if hand is None:
+        raise Rejected(Reason.HAND_OVER)
+    is_for_all = isinstance(command, MoveDeadline | VoidHand)
+    is_for_capsa = isinstance(command, SaveDraft | LockSet | Unlock | AnswerCall | ExpireCapsaClock | StartCapsa)
+    if isinstance(hand, LiveCapsa | EndedCapsa):
+        if is_for_all or is_for_capsa:
+            return advance_capsa(hand, command, cards)  # type: ignore[arg-type]  # looked at above
+    elif not is_for_capsa:
+        return advance_hand(hand, command, cards)  # type: ignore[arg-type]
+    raise Rejected(Reason.NOT_IN_THIS_GAME)
+
+
+def played_command_of(event: PlayedEvent, version: int) -> HandCommand | CapsaCommand | None:
+    """Return the command of which a hand's event is the act, None for an outcome; ``version`` as in commands.
+
+    What every hand has leads back to the same command in both.
+    """
+    match event:
+        case DraftSaved() | SetLocked() | SetUnlocked() | SettingClosed() | Answered() | CapsaStarted():
+            return capsa_command_of(event, version)
+        case ThirteenDealt() | NaturalShown() | SettingBegan() | AnswerAsked() | RoyaltiesDeclared():
+            return None
+        case SetsShown() | PairSettled():
+            return None
+        case _:
+            return hand_command_of(event, version)
+
+
+def live_of(hand: PlayedHand | None) -> LiveHand | LiveCapsa | None:
+    """Return a hand as it is, or as it stood when it ended."""
+    return hand.last if isinstance(hand, EndedHand | EndedCapsa) else hand
+
+
+def poker_of(hand: PlayedHand | None) -> HandState | None:
+    """Return the hand where it is one of poker."""
+    return hand if isinstance(hand, LiveHand | EndedHand) else None
+
+
+def capsa_of(hand: PlayedHand | None) -> CapsaState | None:
+    """Return the hand where it is one of Capsa."""
+    return hand if isinstance(hand, LiveCapsa | EndedCapsa) else None
+
+
+def is_awaited(hand: LiveCapsa, seat: Seat) -> bool:
+    """Say whether a hand of Capsa waits for a seat: for its set, or for its answer."""
+    place = hand.deal.places.get(seat)
+    if place is None:
+        return False
+    if hand.phase == "setting":
+        play = hand.plays[place]
+        return play.natural is None and play.locked is None
+    return hand.asked == place
