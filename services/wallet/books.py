@@ -1,10 +1,11 @@
-"""One commit of the ledger inside a database transaction: lock, read, decide, write.
+"""One commit of the ledger: read, decide, write.
 
 The event, the accounts and the transfers with both legs are written together or not at all.
 """
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 from uuid import UUID, uuid4, uuid5
 
@@ -12,7 +13,8 @@ import asyncpg
 import msgspec
 
 from diwan.chassis.database import Connection
-from diwan.chassis.store import Append, NewEvent, append_in, create_stream_in
+from diwan.chassis.store import Append, NewEvent, create_stream_in
+from diwan.chassis.store.batch import append_arguments, chain_of
 from diwan.core.hashing import first_prev_hash
 from diwan.core.ledger.accounts import BOTS, BOTS_ISSUANCE, NAMESPACE, STANDING, named_id
 from diwan.core.ledger.books import Account, Books, Transfer
@@ -55,23 +57,54 @@ class Remembered(msgspec.Struct, frozen=True):
     request_hash: bytes
 
 
-class Work(msgspec.Struct, frozen=True):
-    """One request to the ledger."""
+class Work:
+    """One request to the ledger.
 
-    request: Request
-    remembered: Remembered | None = None
+    ``transfer_ids`` and ``account_ids`` are what a decision about it reads, in order. ``event_bytes`` is an upper bound
+    of what it adds to a commit's event, a float of the bots' account included.
+    """
 
-    @property
-    def event_bytes(self) -> int:
-        """An upper bound of what it adds to a commit's event, a float of the bots' account included."""
-        if not isinstance(self.request, LinkedSet):
-            return _REVOCATION_BYTES
-        size = sum(_ACCOUNT_BYTES + len(account.owner.encode()) for account in self.request.opens)
-        for transfer in self.request.transfers:
-            size += _TRANSFER_BYTES + len(transfer.code.encode()) + len(transfer.cause.encode())
-            if transfer.debit_account == BOTS.account_id:
-                size += _FLOAT_BYTES
-        return size
+    __slots__ = ("account_ids", "event_bytes", "remembered", "request", "transfer_ids")
+
+    def __init__(self, request: Request, remembered: Remembered | None = None) -> None:
+        self.request = request
+        self.remembered = remembered
+        self.transfer_ids, self.account_ids = _named(request)
+        self.event_bytes = _event_bytes(request)
+
+
+def _named(request: Request) -> tuple[list[str], list[str]]:
+    match request:
+        case LinkedSet(transfers=transfers):
+            transfer_ids = [transfer.transfer_id for transfer in transfers]
+            if request.tops_up:
+                transfer_ids.append(request.tops_up)
+            account_ids = [account.account_id for account in request.opens]
+            account_ids += request.closes
+            for transfer in transfers:
+                account_ids += (transfer.debit_account, transfer.credit_account)
+            return transfer_ids, account_ids
+        case Revocation(transfer_id=transfer_id):
+            return [transfer_id, named_id(transfer_id, "returned")], []
+        case Confirmation(transfer_id=transfer_id):
+            return [transfer_id], []
+
+
+def _event_bytes(request: Request) -> int:
+    if not isinstance(request, LinkedSet):
+        return _REVOCATION_BYTES
+    size = 0
+    for account in request.opens:
+        size += _ACCOUNT_BYTES + _bytes(account.owner)
+    for transfer in request.transfers:
+        size += _TRANSFER_BYTES + _bytes(transfer.code) + _bytes(transfer.cause)
+        if transfer.debit_account == BOTS.account_id:
+            size += _FLOAT_BYTES
+    return size
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -83,6 +116,37 @@ class Done(msgspec.Struct, frozen=True):
     outcome: Outcome
     accounts: Mapping[str, Account]
     is_conflict: bool = False
+
+
+class Head(msgspec.Struct, frozen=True):
+    """Where the ledger's stream stands."""
+
+    version: int
+    epoch: int
+    head_hash: bytes
+    recorded_at_ms: int
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """What a decision reads, where the ledger stood when it was read, and what time it was then."""
+
+    books: Books
+    version: int
+    now_ms: int
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A commit that was decided: what it will have come to once it is written.
+
+    ``base`` is where it was decided; ``head`` and ``accounts`` are the ledger after it, the latter those that it read
+    or changed. ``arguments`` are those of `statements.WRITE`, None where nothing is to be written.
+    """
+
+    done: list[Done]
+    base: Head
+    head: Head
+    accounts: dict[str, Account]
+    arguments: tuple[object, ...] | None
 
 
 class NotPosted(Exception):  # noqa: N818  (an answer about the caller's log, not a fault)
@@ -132,30 +196,72 @@ async def commit_in(
     With ``must_post`` a refusal raises `NotPosted` before anything is written. Remembered requests that were answered
     before are not decided again; no two of ``works`` may have the same id.
     """
-    head = await connection.fetchrow(statements.LOCK_SHARD, SHARD)
-    if head is None:
+    draft = await post_in(connection, works, bots_float=bots_float, must_post=must_post, event_id=event_id)
+    return draft.done
+
+
+async def post_in(
+    connection: Connection,
+    works: Sequence[Work],
+    *,
+    bots_float: Float | None = None,
+    must_post: bool = False,
+    event_id: UUID | None = None,
+) -> Draft:
+    """Do what `commit_in` does under the ledger's lock; returns all that was written."""
+    row = await connection.fetchrow(statements.LOCK_SHARD, SHARD)
+    if row is None:
         raise LookupError("the ledger was not prepared")
+    head = Head(row["version"], row["epoch"], row["head_hash"], row["recorded_at_ms"])
     answered = await _answered(connection, works)
-    fresh = [work for work in works if work.remembered is None or work.remembered.command_id not in answered]
-    books = await _load(connection, [work.request for work in works])
-    now_ms = max(head["now_ms"], head["recorded_at_ms"])
-    decision = decide(books, [work.request for work in fresh], now_ms, bots_float)
-    if must_post and not all(outcome.is_done for outcome in decision.outcomes):
-        raise NotPosted(decision.outcomes)
-    await _write(connection, head, books, decision, now_ms, event_id or uuid4())
-    await _remember(connection, fresh, decision.outcomes)
-    return _done(works, answered, books, decision)
+    loaded = await load_in(connection, works, is_locked=True)
+    draft = drafted(head, works, loaded, answered=answered, bots_float=bots_float, event_id=event_id)
+    if must_post and not all(done.outcome.is_done for done in draft.done):
+        raise NotPosted([done.outcome for done in draft.done])
+    if not await write_in(connection, draft):
+        raise RuntimeError("the ledger moved under its lock")
+    await _remember(connection, works, draft.done, answered)
+    return draft
+
+
+def drafted(
+    head: Head,
+    works: Sequence[Work],
+    loaded: Loaded,
+    *,
+    answered: Mapping[str, asyncpg.Record] = MappingProxyType({}),
+    bots_float: Float | None = None,
+    event_id: UUID | None = None,
+) -> Draft:
+    """Decide requests on top of ``head``; those that were ``answered`` before are not decided again."""
+    books, now_ms = loaded.books, max(loaded.now_ms, head.recorded_at_ms)
+    decision = decide(books, [work.request for work in works if not _is_in(answered, work)], now_ms, bots_float)
+    accounts = {**books.accounts, **{account.account_id: account for account in decision.accounts}}
+    done = _done(works, answered, accounts, decision)
+    event = decision.event
+    if event is None and decision.accounts:
+        # Whatever changes moves the version, so that whoever decided beside us finds out.
+        event = LedgerCommitted((), (), (), now_ms)
+    if event is None:
+        return Draft(done, head, head, accounts, None)
+    append = _append(head, event, event_id or uuid4())
+    hashes = chain_of(append)
+    after = Head(head.version + 1, head.epoch, hashes[-1], append.recorded_at_ms)
+    return Draft(done, head, after, accounts, (*append_arguments([(append, hashes)]), *_rows(books, decision)))
+
+
+async def write_in(connection: Connection, draft: Draft) -> bool:
+    """Write a draft whole; False if the ledger moved on since, and then nothing was written."""
+    return draft.arguments is None or bool(await connection.fetchval(statements.WRITE, *draft.arguments))
 
 
 def _done(
-    works: Sequence[Work], answered: Mapping[str, asyncpg.Record], books: Books, decision: Decision
+    works: Sequence[Work], answered: Mapping[str, asyncpg.Record], accounts: Mapping[str, Account], decision: Decision
 ) -> list[Done]:
-    accounts = {**books.accounts, **{account.account_id: account for account in decision.accounts}}
     outcomes = iter(decision.outcomes)
     done = []
     for work in works:
-        _, named = _named(work.request)
-        touched = {name: accounts[name] for name in named if name in accounts}
+        touched = {name: accounts[name] for name in work.account_ids if name in accounts}
         known = None if work.remembered is None else answered.get(work.remembered.command_id)
         if known is None or work.remembered is None:
             done.append(Done(next(outcomes), touched))
@@ -172,83 +278,74 @@ async def _answered(connection: Connection, works: Sequence[Work]) -> dict[str, 
     return {row["command_id"]: row for row in await connection.fetch(statements.ANSWERED, ids)}
 
 
-async def _remember(connection: Connection, fresh: Sequence[Work], outcomes: Sequence[Outcome]) -> None:
+async def _remember(
+    connection: Connection, works: Sequence[Work], done: Sequence[Done], answered: Mapping[str, asyncpg.Record]
+) -> None:
     rows = [
-        (work.remembered.command_id, work.remembered.caller, work.remembered.request_hash, outcome.has_opened)
-        for work, outcome in zip(fresh, outcomes, strict=True)
-        if work.remembered is not None and outcome.is_done
+        (work.remembered.command_id, work.remembered.caller, work.remembered.request_hash, each.outcome.has_opened)
+        for work, each in zip(works, done, strict=True)
+        if work.remembered is not None and each.outcome.is_done and not _is_in(answered, work)
     ]
     if rows:
         await connection.execute(statements.REMEMBER, *_columns(rows))
 
 
-def _named(request: Request) -> tuple[list[str], list[str]]:
-    """Return the transfers and the accounts that a decision about a request reads."""
-    match request:
-        case LinkedSet(transfers=transfers, opens=opens, closes=closes, tops_up=tops_up):
-            accounts = [account.account_id for account in opens]
-            accounts += closes
-            for transfer in transfers:
-                accounts += (transfer.debit_account, transfer.credit_account)
-            return [*(transfer.transfer_id for transfer in transfers), *([tops_up] if tops_up else [])], accounts
-        case Revocation(transfer_id=transfer_id):
-            return [transfer_id, named_id(transfer_id, "returned")], []
-        case Confirmation(transfer_id=transfer_id):
-            return [transfer_id], []
+def _is_in(answered: Mapping[str, asyncpg.Record], work: Work) -> bool:
+    return work.remembered is not None and work.remembered.command_id in answered
 
 
-async def _load(connection: Connection, requests: Sequence[Request]) -> Books:
+async def load_in(
+    connection: Connection,
+    works: Sequence[Work],
+    remembered: Mapping[str, Account] = MappingProxyType({}),
+    *,
+    is_locked: bool = False,
+) -> Loaded:
+    """Read what deciding requests needs, but for the accounts that are ``remembered``.
+
+    What was read without the ledger's lock holds only if the ledger has not moved by the time that something is
+    written: `write_in` says so. ``is_locked``: the caller has the lock, and the accounts are locked too.
+    """
     transfer_ids: list[str] = []
     account_ids: set[str] = set()
-    for request in requests:
-        transfers_named, accounts_named = _named(request)
-        transfer_ids += transfers_named
-        account_ids.update(accounts_named)
+    for work in works:
+        transfer_ids += work.transfer_ids
+        account_ids.update(work.account_ids)
     transfers: dict[str, Transfer] = {}
     refused: dict[str, str] = {}
-    for row in await connection.fetch(statements.KNOWN, transfer_ids) if transfer_ids else ():
-        if row["reason"] is not None:
-            refused[row["transfer_id"]] = row["reason"]
+    rows = await connection.fetch(statements.KNOWN, SHARD, transfer_ids)
+    for _, _, transfer_id, *content, reason in rows if rows[0]["transfer_id"] is not None else ():
+        if reason is not None:
+            refused[transfer_id] = reason
         else:
-            transfers[row["transfer_id"]] = Transfer(*row[:7])
+            transfers[transfer_id] = Transfer(transfer_id, *content)
     # What is revoked goes back to where it came from.
     account_ids.update(account for t in transfers.values() for account in (t.debit_account, t.credit_account))
     if BOTS.account_id in account_ids:
         account_ids.add(BOTS_ISSUANCE.account_id)
-    rows = await connection.fetch(statements.LOCK_ACCOUNTS, list(account_ids)) if account_ids else ()
-    return Books({row["account_id"]: Account(*row) for row in rows}, transfers, refused)
+    accounts = {key: remembered[key] for key in account_ids if key in remembered}
+    if len(accounts) < len(account_ids):
+        statement = statements.LOCK_ACCOUNTS if is_locked else statements.ACCOUNTS
+        found = await connection.fetch(statement, list(account_ids - accounts.keys()))
+        accounts.update((row["account_id"], Account(*row)) for row in found)
+    return Loaded(Books(accounts, transfers, refused), rows[0]["version"], rows[0]["now_ms"])
 
 
-async def _write(
-    connection: Connection, head: asyncpg.Record, books: Books, decision: Decision, now_ms: int, event_id: UUID
-) -> None:
-    if decision.event is not None:
-        await append_in(connection, _append(head, decision.event, now_ms, event_id))
-    elif not decision.accounts:
-        return
+def _rows(books: Books, decision: Decision) -> Iterator[list[object]]:
+    """Return the columns of what a commit writes into the books, table after table."""
+    before = books.accounts
     opened = [
         (a.account_id, a.kind, a.owner, a.currency, a.balance, a.version, a.is_closed)
         for a in decision.accounts
-        if a.account_id not in books.accounts
+        if a.account_id not in before
     ]
-    moved = [
-        (a.account_id, books.accounts[a.account_id].version, a.balance, a.version, a.is_closed)
-        for a in decision.accounts
-        if a.account_id in books.accounts
+    changed = [
+        (key, before[key].version, before[key].is_closed, a.balance, a.version, a.is_closed)
+        for key, a in sorted((a.account_id, a) for a in decision.accounts if a.account_id in before)
     ]
     transfers, refusals = _listed(books, decision)
-    written = await connection.fetchval(
-        statements.WRITE,
-        *(head["version"] + 1, now_ms),
-        *(
-            *_columns(opened, 7),
-            *_columns(moved, 5),
-            *_columns(transfers, 11),
-            *_columns(refusals, 2),
-        ),
-    )
-    if written != len(moved):
-        raise RuntimeError("an account moved under its lock")
+    for rows, width in ((opened, 7), (changed, 6), (transfers, 11), (refusals, 2)):
+        yield from _columns(rows, width)
 
 
 def _listed(books: Books, decision: Decision) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
@@ -269,19 +366,19 @@ def _listed(books: Books, decision: Decision) -> tuple[list[tuple[object, ...]],
     return transfers, [(refusal.transfer_id, refusal.reason) for refusal in decision.event.refusals]
 
 
-def _append(head: asyncpg.Record, event: LedgerCommitted, now_ms: int, event_id: UUID) -> Append:
+def _append(head: Head, event: LedgerCommitted, event_id: UUID) -> Append:
     encoded = encode(event, nonce=secrets.token_bytes(16))
     return Append(
         stream_id=SHARD,
         kind=StreamKind.LEDGER,
-        expected_version=head["version"],
-        epoch=head["epoch"],
-        prev_hash=head["head_hash"],
-        command_id=uuid5(SHARD, str(head["version"] + 1)),
+        expected_version=head.version,
+        epoch=head.epoch,
+        prev_hash=head.head_hash,
+        command_id=uuid5(SHARD, str(head.version + 1)),
         caller=_CALLER,
         request_hash=b"",
         reply=b"",
-        recorded_at_ms=now_ms,
+        recorded_at_ms=event.committed_at_ms,
         events=(NewEvent(encoded.type_id, encoded.schema_v, encoded.body, event_id),),
     )
 

@@ -1,4 +1,8 @@
-"""Group commit of the ledger: requests that arrive while a commit is in flight share the next transaction."""
+"""Group commit of the ledger: requests that arrive while a commit is in flight share the next one.
+
+While one commit is being written the next is decided, on what the first one leaves; it is written, and anybody told,
+only when the first stands.
+"""
 
 import asyncio
 import time
@@ -13,11 +17,26 @@ from prometheus_client import Counter, Histogram
 
 from diwan.chassis.database import Connection, limited
 from diwan.chassis.store import Overloaded, UnknownOutcome
-from diwan.core.ledger.posting import Float, Request
-from services.wallet.books import EVENT_BYTES_MAX, Done, Remembered, Work, commit_in, is_committed_in, prepare_in
+from diwan.core.ledger.posting import Float, Request, Result
+from services.wallet.books import (
+    EVENT_BYTES_MAX,
+    Done,
+    Draft,
+    Remembered,
+    Work,
+    is_committed_in,
+    post_in,
+    prepare_in,
+    write_in,
+)
+from services.wallet.memory import Memory, may_go_ahead
 
 REQUESTS_MAX: Final = 200
 """Requests a commit: beyond it the statements, not the disk, are the limit."""
+
+AHEAD_MIN: Final = 32
+"""So many requests must wait for the next commit to be decided ahead; fewer are decided in less time than it takes to
+commit them apart from those that are about to come."""
 
 PENDING_MAX: Final = 4096
 """Requests that may wait; who comes later is refused at once (P12)."""
@@ -34,6 +53,7 @@ RETRY_SECONDS: Final = 0.1
 _TRANSFERS: Final = Counter(
     "diwan_wallet_transfers", "Transfers that were asked for, by what became of them.", ["result"]
 )
+_RESULTS: Final = {result: _TRANSFERS.labels(result.value) for result in Result}
 _BATCH: Final = Histogram("diwan_wallet_commit_requests", "Requests a commit.", buckets=(1, 2, 5, 10, 20, 50, 100, 200))
 
 # A backend that is killed between two statements can leave asyncpg in a state that it calls a fault of its own.
@@ -74,7 +94,7 @@ class _Waiting:
 
     def resolve(self, done: Done) -> None:
         for verdict in done.outcome.verdicts:
-            _TRANSFERS.labels(verdict.result.value).inc()
+            _RESULTS[verdict.result].inc()
         if not self.answer.done():
             self.answer.set_result(done)
 
@@ -84,14 +104,22 @@ class _Waiting:
 
 
 class _Attempt:
-    """A commit that was tried: which requests, under which event id, and what they came to if it stands."""
+    """A commit to try: which requests, under which event id, and what they come to once it stands."""
 
-    __slots__ = ("done", "event_id", "waiting")
+    __slots__ = ("draft", "event_id", "waiting")
 
     def __init__(self, waiting: list[_Waiting]) -> None:
         self.waiting = waiting
         self.event_id: UUID = uuid4()
-        self.done: list[Done] | None = None
+        self.draft: Draft | None = None
+
+    @property
+    def works(self) -> list[Work]:
+        return [waiting.work for waiting in self.waiting]
+
+    @property
+    def is_remembered(self) -> bool:
+        return any(waiting.work.remembered is not None for waiting in self.waiting)
 
 
 class Ledger:
@@ -115,9 +143,13 @@ class Ledger:
         self._answer_seconds = answer_seconds
         self._pending: deque[_Waiting] = deque()
         self._work = asyncio.Event()
+        self._crowd = asyncio.Event()
+        self._memory = Memory()
         self._connection: Connection | None = None
+        self._reader: Connection | None = None
         self._closing = False
         self._doubtful: _Attempt | None = None
+        self._ahead: _Attempt | None = None
 
     async def prepare(self) -> None:
         """Make what every ledger has; call it once before requests are taken."""
@@ -135,6 +167,8 @@ class Ledger:
         answer: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
         self._pending.append(_Waiting(Work(request, remembered), answer))
         self._work.set()
+        if len(self._pending) >= AHEAD_MIN:
+            self._crowd.set()
         return await answer
 
     async def close(self) -> None:
@@ -145,22 +179,22 @@ class Ledger:
     async def run(self) -> None:
         """Commit for as long as the service runs; ends after `close`, or answers everybody when it is cancelled."""
         try:
-            while not self._closing or self._pending or self._doubtful:
-                if not self._pending and self._doubtful is None:
+            while not self._closing or self._pending or self._doubtful or self._ahead:
+                if not self._pending and self._doubtful is None and self._ahead is None:
                     self._work.clear()
                     await self._work.wait()
                     continue
                 await self._step()
         finally:
             self._closing = True
+            self._cut()
             left = list(self._pending) + (self._doubtful.waiting if self._doubtful else [])
             for waiting in left:
                 waiting.fail(UnknownOutcome("the ledger was closed"))
             self._pending.clear()
-            self._cut()
 
     async def _step(self) -> None:
-        attempt = self._doubtful or _Attempt(self._take())
+        attempt, self._ahead = self._doubtful or self._ahead or _Attempt(self._take()), None
         if not attempt.waiting:
             return
         try:
@@ -174,7 +208,7 @@ class Ledger:
             self._cut()
             await self._doubt(attempt, error)
         except Exception as error:
-            # A fault of ours inside a transaction that is rolled back: one bad request must not end the wallet.
+            # A fault of ours before anything was committed: one bad request must not end the wallet.
             _log.exception("ledger_commit_failed", requests=len(attempt.waiting))
             self._cut()
             self._doubtful = None
@@ -184,11 +218,15 @@ class Ledger:
             self._doubtful = attempt
             raise
 
-    def _take(self) -> list[_Waiting]:
-        """Take the next commit: in the order received, no two requests of one id, an event that fits on the bus."""
+    def _take(self, beside: _Attempt | None = None) -> list[_Waiting]:
+        """Take the next commit: in the order received, no two requests of one id, an event that fits on the bus.
+
+        ``beside`` a commit in flight only what has nothing to do with it but accounts.
+        """
         taken: list[_Waiting] = []
         later: list[_Waiting] = []
         ids: set[str] = set()
+        flying = {i for waiting in beside.waiting for i in waiting.work.transfer_ids} if beside else set()
         size = 0
         while self._pending and len(taken) < REQUESTS_MAX and size < EVENT_BYTES_MAX:
             waiting = self._pending.popleft()
@@ -201,6 +239,9 @@ class Ledger:
             if taken and (waiting.is_alone or size + waiting.work.event_bytes > EVENT_BYTES_MAX):
                 self._pending.appendleft(waiting)
                 break
+            if beside is not None and not _may_go_beside(waiting, flying):
+                self._pending.appendleft(waiting)
+                break
             if remembered is not None:
                 ids.add(remembered.command_id)
             taken.append(waiting)
@@ -211,15 +252,69 @@ class Ledger:
         return taken
 
     async def _commit(self, connection: Connection, attempt: _Attempt) -> None:
-        async def unit() -> None:
-            async with connection.transaction():
-                works = [waiting.work for waiting in attempt.waiting]
-                for waiting in attempt.waiting:
-                    waiting.is_tried = True
-                attempt.done = await commit_in(connection, works, bots_float=self.bots_float, event_id=attempt.event_id)
-
-        await limited(connection, unit(), STATEMENT_SECONDS)
+        if attempt.draft is None and not attempt.is_remembered:
+            attempt.draft = await limited(connection, self._draft(connection, attempt), STATEMENT_SECONDS)
+        for waiting in attempt.waiting:
+            waiting.is_tried = True
+        if attempt.draft is None:
+            await self._commit_locked(connection, attempt)
+        elif not await self._write(connection, attempt, attempt.draft):
+            # Somebody else moved the ledger, and nothing was written: decided again, under the lock.
+            self._forget()
+            attempt.draft = None
+            await self._commit_locked(connection, attempt)
         self._resolve(attempt)
+
+    async def _draft(self, connection: Connection, attempt: _Attempt, in_flight: int = 0) -> Draft | None:
+        return await self._memory.draft(
+            connection, attempt.works, bots_float=self.bots_float, event_id=attempt.event_id, in_flight=in_flight
+        )
+
+    async def _commit_locked(self, connection: Connection, attempt: _Attempt) -> None:
+        async def unit() -> Draft:
+            async with connection.transaction():
+                attempt.draft = await post_in(
+                    connection, attempt.works, bots_float=self.bots_float, event_id=attempt.event_id
+                )
+            return attempt.draft
+
+        draft = await limited(connection, unit(), STATEMENT_SECONDS)
+        self._memory.keep(draft)
+
+    async def _write(self, connection: Connection, attempt: _Attempt, draft: Draft) -> bool:
+        """Write a draft, and decide the next commit meanwhile."""
+        ahead = asyncio.create_task(self._look_ahead(attempt))
+        try:
+            return await limited(connection, write_in(connection, draft), STATEMENT_SECONDS)
+        finally:
+            if self._ahead is None:
+                ahead.cancel()
+            await asyncio.wait({ahead})
+
+    async def _look_ahead(self, flying: _Attempt) -> None:
+        if len(self._pending) < AHEAD_MIN:
+            self._crowd.clear()
+            await self._crowd.wait()
+        attempt = self._ahead = _Attempt(self._take(flying))
+        try:
+            if not attempt.waiting:
+                self._ahead = None
+                return
+            if self._reader is None:
+                self._reader = await asyncio.wait_for(self._connect(), STATEMENT_SECONDS)
+            draft = self._draft(self._reader, attempt, in_flight=1)
+            attempt.draft = await limited(self._reader, draft, STATEMENT_SECONDS)
+        except Exception as error:
+            # Nothing came of it: tried again in its own turn, where a fault is dealt with.
+            _log.debug("ledger_looked_ahead_in_vain", error=repr(error))
+            self._cut_reader()
+
+    def _forget(self) -> None:
+        """Drop what was decided on top of a commit that does not stand."""
+        self._memory.forget()
+        if self._ahead is not None:
+            self._pending.extendleft(reversed(self._ahead.waiting))
+            self._ahead = None
 
     async def _clear_up(self, connection: Connection, attempt: _Attempt) -> None:
         """Find out whether a commit in doubt stands; if not, its requests are tried again."""
@@ -230,16 +325,18 @@ class Ledger:
 
         stands = await limited(connection, unit(), STATEMENT_SECONDS)
         self._doubtful = None
-        if stands and attempt.done is not None:
+        if stands and attempt.draft is not None:
             self._resolve(attempt)
         else:
+            attempt.draft = None
             self._pending.extendleft(reversed(attempt.waiting))
 
     def _resolve(self, attempt: _Attempt) -> None:
         self._on_commit()
         _BATCH.observe(len(attempt.waiting))
-        for waiting, done in zip(attempt.waiting, attempt.done or (), strict=True):
-            waiting.resolve(done)
+        done = attempt.draft.done if attempt.draft is not None else ()
+        for waiting, each in zip(attempt.waiting, done, strict=True):
+            waiting.resolve(each)
 
     async def _doubt(self, attempt: _Attempt, error: Exception) -> None:
         if is_own_fault(error):
@@ -268,6 +365,21 @@ class Ledger:
         self._pending.extendleft(reversed(attempt.waiting))
 
     def _cut(self) -> None:
+        self._forget()
+        self._cut_reader()
         if self._connection is not None:
             self._connection.terminate()
             self._connection = None
+
+    def _cut_reader(self) -> None:
+        if self._reader is not None:
+            self._reader.terminate()
+            self._reader = None
+
+
+def _may_go_beside(waiting: _Waiting, flying: set[str]) -> bool:
+    """Tell whether a request can be decided while the ids in ``flying`` are on their way into the ledger."""
+    work = waiting.work
+    if waiting.is_alone or work.remembered is not None or not may_go_ahead(work.request):
+        return False
+    return flying.isdisjoint(work.transfer_ids)

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from diwan.chassis.store.statements import APPEND_WAITING
+
 # Whoever holds the shard's row decides alone. An account or id that is not there now cannot come to be before we
 # commit, so nothing has to be created only to be locked (L8).
 LOCK_SHARD: Final = """
@@ -12,20 +14,25 @@ from stream where stream_id = $1 for no key update
 
 IS_COMMITTED: Final = "select exists (select from event where event_id = $1)"
 
+# What is known of ids, and where the ledger stood at that moment: always at least one row.
 KNOWN: Final = """
-select transfer_id::text, debit_account::text, credit_account::text, amount, code, cause, currency, null as reason
-from transfer where transfer_id = any($1::uuid[])
-union all
-select transfer_id::text, null, null, null, null, null, null, reason
-from refused where transfer_id = any($1::uuid[])
+select s.version, (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms, k.*
+from stream s left join (
+    select transfer_id::text, debit_account::text, credit_account::text, amount, code, cause, currency, null as reason
+    from transfer where transfer_id = any($2::uuid[])
+    union all
+    select transfer_id::text, null, null, null, null, null, null, reason
+    from refused where transfer_id = any($2::uuid[])) k on true
+where s.stream_id = $1
+"""
+
+ACCOUNTS: Final = """
+select account_id::text, kind, owner, currency, balance, version, is_closed
+from account where account_id = any($1::uuid[])
 """
 
 # In sorted order, before anything refers to them: a transfer there and one back do not wait for each other (L9).
-LOCK_ACCOUNTS: Final = """
-select account_id::text, kind, owner, currency, balance, version, is_closed
-from account where account_id = any($1::uuid[])
-order by account_id for no key update
-"""
+LOCK_ACCOUNTS: Final = ACCOUNTS + "order by account_id for no key update"
 
 ANSWERED: Final = """
 select command_id::text, request_hash, has_opened from answered where command_id = any($1::uuid[])
@@ -36,31 +43,36 @@ insert into answered (command_id, caller, request_hash, has_opened)
 select * from unnest($1::uuid[], $2::text[], $3::bytea[], $4::boolean[])
 """
 
-# All of a commit but its event, in one round trip. The old version is compared though the row is locked: a balance is
-# never written over one that was not read. What fits together is checked once, when all of it is there.
-WRITE: Final = """
-with opened as (
+_WRITE_BOOKS: Final = """,
+opened as (
     insert into account (account_id, kind, owner, currency, balance, version, is_closed, opened_at_ms)
-    select *, $2::bigint from unnest($3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[],
-                                     $9::boolean[])),
-moved as (
+    select u.*, l.recorded_at_ms
+    from locked l, unnest($20::uuid[], $21::text[], $22::text[], $23::text[], $24::bigint[], $25::bigint[],
+                          $26::boolean[]) u),
+changed as (
     update account a set balance = n.balance, version = n.version, is_closed = n.is_closed
-    from unnest($10::uuid[], $11::bigint[], $12::bigint[], $13::bigint[], $14::boolean[])
-        as n(account_id, old_version, balance, version, is_closed)
-    where a.account_id = n.account_id and a.version = n.old_version
+    from locked l, unnest($27::uuid[], $28::bigint[], $29::boolean[], $30::bigint[], $31::bigint[], $32::boolean[])
+        as n(account_id, old_version, was_closed, balance, version, is_closed)
+    where a.account_id = n.account_id and a.version = n.old_version and a.is_closed = n.was_closed
     returning 1),
 posted as (
     insert into transfer (transfer_id, debit_account, debit_version, debit_previous,
                           credit_account, credit_version, credit_previous, currency, amount, code, cause,
                           ledger_version, posted_at_ms)
-    select *, $1::bigint, $2::bigint
-    from unnest($15::uuid[], $16::uuid[], $17::bigint[], $18::bigint[], $19::uuid[], $20::bigint[], $21::bigint[],
-                $22::text[], $23::bigint[], $24::text[], $25::text[])),
+    select u.*, l.last_version, l.recorded_at_ms
+    from locked l, unnest($33::uuid[], $34::uuid[], $35::bigint[], $36::bigint[], $37::uuid[], $38::bigint[],
+                          $39::bigint[], $40::text[], $41::bigint[], $42::text[], $43::text[]) u),
 denied as (
     insert into refused (transfer_id, reason, ledger_version)
-    select *, $1::bigint from unnest($26::uuid[], $27::text[]))
-select count(*) from moved
+    select u.*, l.last_version from locked l, unnest($44::uuid[], $45::text[]) u)
+select refuse_unless_all((select count(*) from changed), cardinality($27::uuid[])) from locked
 """
+
+# All of a commit in one round trip, and only if the ledger still stands where it stood when it was decided: else no row
+# comes back, and nothing was written. It is the event store's own append, whose `locked` is then empty, and goes on with
+# the books. An account is compared too before it is written over, and what fits together is checked once, when all of
+# it is there.
+WRITE: Final = APPEND_WAITING.replace("\nselect i from locked\n", _WRITE_BOOKS)
 
 ACCOUNT: Final = """
 select account_id::text, kind, owner, currency, balance, version, is_closed

@@ -99,6 +99,15 @@ create table table_seats (
 );
 comment on table table_seats is 'How far each table''s stream was followed, and whose escrow holds what at that point.';
 
+create function refuse_unless_all(changed bigint, wanted bigint) returns boolean language plpgsql as $$
+begin
+    if changed <> wanted then
+        raise exception 'an account is not what it was when this was decided'
+            using errcode = 'integrity_constraint_violation', constraint = 'account_is_as_it_was';
+    end if;
+    return true;
+end $$;
+
 create function refuse_new_identity() returns trigger language plpgsql as $$
 begin
     raise exception 'an account keeps its kind, owner and currency' using errcode = 'insufficient_privilege';
@@ -129,3 +138,4 @@ drop view entry;
 drop table table_seats, answered, refused, transfer, account, currency;
 drop function refuse_legs_that_do_not_fit();
 drop function refuse_new_identity();
+drop function refuse_unless_all(bigint, bigint);

@@ -1,0 +1,69 @@
+"""What the writer of the ledger remembers between two commits.
+
+It holds exactly as long as nobody else moves the ledger: every write compares and sets the stream's version, and whoever
+finds that it has moved forgets everything and reads again.
+"""
+
+from typing import Final
+from uuid import UUID
+
+from diwan.chassis.database import Connection
+from diwan.core.ledger.books import Account
+from diwan.core.ledger.posting import Float, LinkedSet, Request
+from services.wallet.books import Draft, Head, Work, drafted, load_in
+
+ACCOUNTS_MAX: Final = 100_000
+"""Accounts that are remembered, about 50 MB; beyond it memory begins anew."""
+
+
+class Memory:
+    """Where the ledger stands and what accounts hold there, with all that was drafted on top of it."""
+
+    def __init__(self) -> None:
+        self._head: Head | None = None
+        self._accounts: dict[str, Account] = {}
+
+    def forget(self) -> None:
+        """Remember nothing: somebody else moved the ledger, or it is not certain where it stands."""
+        self._head = None
+        self._accounts = {}
+
+    def keep(self, draft: Draft) -> None:
+        """Remember what a draft leaves; what was remembered of another version of the ledger is forgotten first."""
+        if self._head != draft.base or len(self._accounts) > ACCOUNTS_MAX:
+            self._accounts = {}
+        self._head = draft.head
+        self._accounts.update(draft.accounts)
+
+    async def draft(
+        self,
+        connection: Connection,
+        works: list[Work],
+        *,
+        bots_float: Float | None,
+        event_id: UUID,
+        in_flight: int = 0,
+    ) -> Draft | None:
+        """Decide requests on what is remembered; None (and nothing is remembered) if the ledger has moved.
+
+        ``in_flight`` commits, at most one, may or may not be there yet when the requests' ids are looked up.
+        """
+        head = self._head
+        if head is None:
+            return None
+        loaded = await load_in(connection, works, self._accounts)
+        if self._head is not head or not head.version - in_flight <= loaded.version <= head.version:
+            self.forget()
+            return None
+        draft = drafted(head, works, loaded, bots_float=bots_float, event_id=event_id)
+        self.keep(draft)
+        return draft
+
+
+def may_go_ahead(request: Request) -> bool:
+    """Tell whether a request reads nothing but accounts and its own transfers' ids.
+
+    Only such a one may be decided while another commit is in flight: its accounts are remembered, and its ids are none
+    of that commit's.
+    """
+    return isinstance(request, LinkedSet) and request == LinkedSet(request.transfers, request.opens)
