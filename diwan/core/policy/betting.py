@@ -52,7 +52,7 @@ def bet(situation: Situation, chance: Chance, style: Style, reading: Reading) ->
 
 def _before_flop(situation: Situation, chance: Chance, style: Style, reading: Reading) -> Choice:
     percent = reading.percent(situation.own_cards) * 100 / style.looseness
-    opening = _opening_percent(situation)
+    opening = opening_percent(situation)
     if situation.all_in <= _SHORT_BIG_BLINDS * situation.big_blind:
         return _short(situation, percent, opening)
     if situation.price <= situation.big_blind:
@@ -62,7 +62,7 @@ def _before_flop(situation: Situation, chance: Chance, style: Style, reading: Re
 
 def entering_percent(situation: Situation) -> float:
     """Return down to which starting holdings a seat plays on before the flop, in percent."""
-    opening = _opening_percent(situation)
+    opening = opening_percent(situation)
     if situation.price <= situation.big_blind:
         return opening
     return opening * _CALLING * _narrowing(situation)
@@ -74,7 +74,8 @@ def _narrowing(situation: Situation) -> float:
     return float((3 / max(size, 3)) ** 0.6)
 
 
-def _opening_percent(situation: Situation) -> int:
+def opening_percent(situation: Situation) -> int:
+    """Return down to which starting holdings a seat opens a pot, in percent."""
     if situation.opponents == 1:
         return _HEADS_UP_PERCENT
     return _OPENING_PERCENT[min(situation.acting_later, len(_OPENING_PERCENT) - 1)]
@@ -123,11 +124,11 @@ def after_flop(situation: Situation, chance: Chance, style: Style, reading: Read
     is_facing_bet = not situation.options.can_check
     equity = reading.equity(situation, chance, is_facing_bet)
     if is_facing_bet:
-        return _facing_bet(situation, equity, reading.raising_equity, chance, style)
-    return _free_to_check(situation, equity, chance, style)
+        return facing_bet(situation, equity, reading.raising_equity, chance, style)
+    return free_to_check(situation, equity, chance, style)
 
 
-def _free_to_check(situation: Situation, equity: float, chance: Chance, style: Style) -> Choice:
+def free_to_check(situation: Situation, equity: float, chance: Chance, style: Style) -> Choice:
     """Bet for value most of the time, as a bluff now and then, more often when nobody acts later."""
     fair_share = 1 / (situation.opponents + 1)
     has_value = equity > fair_share + 0.14
@@ -139,7 +140,8 @@ def _free_to_check(situation: Situation, equity: float, chance: Chance, style: S
     return lift(situation, max(situation.pot * size // 100, situation.big_blind))
 
 
-def _facing_bet(situation: Situation, equity: float, raising: float, chance: Chance, style: Style) -> Choice:
+def facing_bet(situation: Situation, equity: float, raising: float, chance: Chance, style: Style) -> Choice:
+    """Raise from an equity of ``raising`` on, call where the price is right, bluff now and then."""
     # Equity is against a range already, but what stands behind the bet grows with every raise that we have seen.
     own = situation.own_bet / max(situation.pot, 1)
     if equity > raising + 0.3 * own and happens(chance, 75 * style.aggression // 100):
