@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from diwan.api.event.v1 import table_pb2
-from diwan.api.table.v1 import history_pb2, view_pb2
+from diwan.api.table.v1 import history_pb2, lobby_pb2, view_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1.table_service_pb2_grpc import TableServiceStub
 from diwan.client.connection import Connection, subject_of
@@ -47,6 +47,25 @@ class Tables:
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    async def lobby(
+        self, wanted: lobby_pb2.TableFilter | None = None, *, player: str = "", page_size: int = 100
+    ) -> AsyncIterator[lobby_pb2.LobbyEntry]:
+        """Iterate over open tables that fit, newest first, each with its conditions."""
+        request = pb.ListTablesRequest(
+            page_size=page_size, filter=wanted, detail=lobby_pb2.TABLE_DETAIL_ENTRIES, on_behalf_of=player
+        )
+        while True:
+            page = await self._connection.unary(self._stub.ListTables, request)
+            for entry in page.entries:
+                yield entry
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def conditions(self, table_id: str) -> lobby_pb2.TableConditions:
+        """Return what a table is like, to look at before sitting down."""
+        return (await self._connection.unary(self._stub.GetTable, pb.GetTableRequest(table_id=table_id))).conditions
 
     async def close(self, table_id: str, *, request_id: str | None = None) -> pb.CommandResult:
         """End a table after the running hand."""

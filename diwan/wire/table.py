@@ -31,6 +31,13 @@ def write_config(message: pb.TableConfig, config: TableConfig) -> None:
     message.start = START_NUMBER[config.start]
 
 
+def config_bytes(config: TableConfig) -> bytes:
+    """Return a table's settings as their message's bytes."""
+    message = pb.TableConfig()
+    write_config(message, config)
+    return message.SerializeToString(deterministic=True)
+
+
 def read_config(message: pb.TableConfig) -> TableConfig:
     """Return a table's settings; every field must be there, as in an event."""
     return TableConfig(

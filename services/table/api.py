@@ -1,9 +1,8 @@
 """The servicer of the contract: looks at fields, finds the table, says the answer. What may happen the core decides."""
 
 from collections.abc import Callable
-from typing import Final
 
-from diwan.api.table.v1 import history_pb2, view_pb2
+from diwan.api.table.v1 import history_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.calls import Call
 from diwan.chassis.store import Conflict, EventStore
@@ -12,17 +11,14 @@ from diwan.core.table.commands import CreateTable
 from diwan.core.table.decide import decide
 from diwan.core.table.events import TableCreated
 from services.table import fields
-from services.table.actor import Actor
 from services.table.hands import Hands
 from services.table.ids import command_id_of, table_id_of
+from services.table.lobby import Lobby, conditions_for, view_of
 from services.table.opening import Openings
 from services.table.play import TableStreams, result_message
-from services.table.projections import Projections, after_token, page_token
 from services.table.seats import Seats
 from services.table.stream import creation
 from services.table.tables import Tables
-
-TABLES_A_PAGE_MAX: Final = 100
 
 
 class TableServicer(TableStreams):
@@ -34,16 +30,16 @@ class TableServicer(TableStreams):
         seats: Seats,
         openings: Openings,
         hands: Hands,
+        lobby: Lobby,
         store: EventStore,
-        projections: Projections,
         now_ms: Callable[[], int],
     ) -> None:
         super().__init__(tables)
         self._seats = seats
         self._openings = openings
         self._hands = hands
+        self._lobby = lobby
         self._store = store
-        self._projections = projections
         self._now_ms = now_ms
 
     # ---- tables -----------------------------------------------------------------------------------------------------
@@ -64,28 +60,17 @@ class TableServicer(TableStreams):
                 raise Rejected("UNKNOWN_OUTCOME") from None
             if recorded.request_hash != call.request_hash(request):
                 raise Rejected("REQUEST_ID_CONFLICT") from None
-        return pb.CreateTableResponse(table=_view(await self._tables.get(table_id)))
+        actor = await self._tables.get(table_id)
+        return pb.CreateTableResponse(table=view_of(actor), conditions=conditions_for(actor.state.config))
 
     async def GetTable(self, request: pb.GetTableRequest, _call: Call) -> pb.GetTableResponse:
         """Return a table as everybody sees it."""
         actor = await self._tables.get(fields.an_id(request.table_id, "table_id"))
-        return pb.GetTableResponse(table=_view(actor))
+        return pb.GetTableResponse(table=view_of(actor), conditions=conditions_for(actor.state.config))
 
-    async def ListTables(self, request: pb.ListTablesRequest, _call: Call) -> pb.ListTablesResponse:
+    async def ListTables(self, request: pb.ListTablesRequest, call: Call) -> pb.ListTablesResponse:
         """Return open tables, newest first."""
-        size = fields.page_size(request.page_size, TABLES_A_PAGE_MAX)
-        found = await self._projections.open_tables(after_token(request.page_token), size + 1)
-        response = pb.ListTablesResponse()
-        for table_id, _ in found[:size]:
-            try:
-                response.tables.append(_view(await self._tables.get(table_id)))
-            except Rejected:
-                # It is held back or on its way to another server; the page goes on without it.
-                continue
-        if len(found) > size:
-            last_id, created_at_ms = found[size - 1]
-            response.next_page_token = page_token(created_at_ms, last_id)
-        return response
+        return await self._lobby.listed(request, call)
 
     async def CloseTable(self, request: pb.CloseTableRequest, call: Call) -> pb.CloseTableResponse:
         """End a table after the running hand."""
@@ -141,7 +126,3 @@ class TableServicer(TableStreams):
     async def GetMyHand(self, request: history_pb2.GetMyHandRequest, call: Call) -> history_pb2.GetMyHandResponse:
         """Tell a player's own hand step by step, as the seat saw it."""
         return await self._hands.told(request, call)
-
-
-def _view(actor: Actor) -> view_pb2.TableView:
-    return view_pb2.TableView.FromString(actor.hub.view_bytes())

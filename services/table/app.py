@@ -30,9 +30,11 @@ from services.table.api import TableServicer
 from services.table.clock import TableClock
 from services.table.hands import Hands
 from services.table.ids import FEED_ID
+from services.table.index import Index
+from services.table.lobby import Lobby
 from services.table.names import Names
 from services.table.opening import Openings
-from services.table.projections import CONSUMER, Projections
+from services.table.projections import CONSUMER
 from services.table.saga import BuyIns, Wallet, WalletUnknown
 from services.table.seats import Seats
 from services.table.settings import TableSettings
@@ -82,7 +84,7 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         consumer.start()
         stack.push_async_callback(consumer.close)
         wallet = await _wallet(settings, stack)
-        index, names, buy_ins = Projections(database), Names(database), BuyIns(wallet)
+        index, names, buy_ins = Index(database), Names(database), BuyIns(wallet)
         tables = Tables(store, vault, index, buy_ins, names, settings.instance)
         await tables.begin()
         # What stands by now lives as long as the process: no collection need look at it again.
@@ -90,7 +92,7 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         seats = Seats(tables, store, index, buy_ins, tables_per_player_max=settings.tables_per_player_max)
         openings = Openings(tables, store, vault)
         hands = Hands(tables, openings, store, index)
-        servicer = TableServicer(tables, seats, openings, hands, store, index, clock.now_ms)
+        servicer = TableServicer(tables, seats, openings, hands, Lobby(tables, index), store, clock.now_ms)
         yield Service(
             served=[Served(DESCRIPTOR.services_by_name["TableService"], servicer), served_feed(feed)],
             background={

@@ -16,9 +16,10 @@ from diwan.wire.mapping import write_reveals
 from diwan.wire.steps import step_message
 from services.table import fields
 from services.table.frames import stored_event_message
+from services.table.index import HandLine, Index, OwnHandLine
 from services.table.loaded import HandPlace
 from services.table.opening import OpenedHand, Openings
-from services.table.projections import HandLine, OwnHandLine, Projections, after_token, page_token
+from services.table.paging import after_token, page_token
 from services.table.tables import Tables
 
 HANDS_A_PAGE_MAX: Final = 500
@@ -29,18 +30,18 @@ _EVENTS_OF_A_RUNNING_HAND: Final = 10_000
 class Hands:
     """Answers what is asked about hands that were dealt. All raise `Rejected`."""
 
-    def __init__(self, tables: Tables, openings: Openings, store: EventStore, projections: Projections) -> None:
+    def __init__(self, tables: Tables, openings: Openings, store: EventStore, index: Index) -> None:
         self._tables = tables
         self._openings = openings
         self._store = store
-        self._projections = projections
+        self._index = index
 
     async def place(self, hand_id: UUID) -> HandPlace:
         """Return where a hand lies; raises HAND_NOT_FOUND."""
         recent = self._tables.hand(str(hand_id))
         if recent is not None:
             return recent
-        line = await self._projections.hand(hand_id)
+        line = await self._index.hand(hand_id)
         if line is None:
             raise Rejected("HAND_NOT_FOUND")
         return HandPlace(line.table_id, line.first_version, line.last_version)
@@ -59,15 +60,17 @@ class Hands:
         """Return hands, newest first; a player's own, or any for staff and services."""
         size = fields.page_size(request.page_size, HANDS_A_PAGE_MAX)
         table_id = fields.an_id(request.table_id, "table_id") if request.table_id else None
-        player, after = _whose(call, fields.player(request.player)), after_token(request.page_token)
+        player = _whose(call, fields.player(request.player))
+        scope = f"hands/{request.table_id}/{player}".encode()
+        after = after_token(request.page_token, scope)
         found: list[HandLine] = []
         if player:
-            found += await self._projections.hands_of(player, table_id=table_id, after=after, limit=size + 1)
+            found += await self._index.hands_of(player, table_id=table_id, after=after, limit=size + 1)
         else:
-            found += await self._projections.hands(table_id=table_id, after=after, limit=size + 1)
+            found += await self._index.hands(table_id=table_id, after=after, limit=size + 1)
         response = pb.ListHandsResponse(hands=map(_summary, found[:size]))
         if len(found) > size:
-            response.next_page_token = page_token(found[size - 1].started_at_ms, found[size - 1].hand_id)
+            response.next_page_token = page_token(found[size - 1].started_at_ms, found[size - 1].hand_id, scope)
         return response
 
     async def own(self, request: history_pb2.ListMyHandsRequest, call: Call) -> history_pb2.ListMyHandsResponse:
@@ -75,11 +78,12 @@ class Hands:
         player = call.caller.seat_holder(request.on_behalf_of)
         size = fields.page_size(request.page_size, HANDS_A_PAGE_MAX)
         table_id = fields.an_id(request.table_id, "table_id") if request.table_id else None
-        after = after_token(request.page_token)
-        found = await self._projections.hands_of(player, table_id=table_id, after=after, limit=size + 1)
+        scope = f"own/{request.table_id}/{player}".encode()
+        after = after_token(request.page_token, scope)
+        found = await self._index.hands_of(player, table_id=table_id, after=after, limit=size + 1)
         response = history_pb2.ListMyHandsResponse(hands=map(_own, found[:size]))
         if len(found) > size:
-            response.next_page_token = page_token(found[size - 1].started_at_ms, found[size - 1].hand_id)
+            response.next_page_token = page_token(found[size - 1].started_at_ms, found[size - 1].hand_id, scope)
         return response
 
     async def told(self, request: history_pb2.GetMyHandRequest, call: Call) -> history_pb2.GetMyHandResponse:

@@ -16,8 +16,8 @@ from services.table.acting import acting, action_hash
 from services.table.actor import Actor
 from services.table.asking import Answer, Build, Reply, no_reply
 from services.table.ids import command_id_of, resolution_id_of, transfer_id_of
+from services.table.index import Index
 from services.table.pace import Pace
-from services.table.projections import Projections
 from services.table.saga import BuyIns
 from services.table.tables import Tables
 
@@ -38,14 +38,14 @@ class Seats:
         self,
         tables: Tables,
         store: EventStore,
-        projections: Projections,
+        index: Index,
         buy_ins: BuyIns,
         *,
         tables_per_player_max: int,
     ) -> None:
         self._tables = tables
         self._store = store
-        self._projections = projections
+        self._index = index
         self._buy_ins = buy_ins
         self._tables_max = tables_per_player_max
         self._pace = Pace()
@@ -54,7 +54,7 @@ class Seats:
         """Reserve a seat and wait for the wallet's answer; returns the seat too."""
         player, actor = await self._asked(request, call)
         fields.amount(request.amount)
-        elsewhere = await self._projections.tables_of(player)
+        elsewhere = await self._index.tables_of(player)
         transfer = transfer_id_of(actor.table_id, command_id_of(call.caller.subject, request.request_id))
 
         def build(state: TableState) -> RequestSeat:

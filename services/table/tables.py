@@ -20,9 +20,9 @@ from services.table.actor import Actor
 from services.table.cards import DeckLost, HandCards
 from services.table.clock import TableClock
 from services.table.ids import TABLE_KIND
+from services.table.index import Index
 from services.table.loaded import Fold, HandPlace, Loaded
 from services.table.names import Names
-from services.table.projections import Projections
 from services.table.pulse import BEAT_SECONDS, Pulse
 from services.table.saga import BuyIns
 from services.table.stream import TableStream, takeover
@@ -60,14 +60,14 @@ class Tables:
         self,
         store: EventStore,
         vault: HandVault,
-        projections: Projections,
+        index: Index,
         buy_ins: BuyIns,
         names: Names,
         instance: str,
     ) -> None:
         self._store = store
         self._vault = vault
-        self._projections = projections
+        self._index = index
         self._buy_ins = buy_ins
         self._names = names
         # Two processes of one name, by mistake or while one is replaced, must not take each other for themselves.
@@ -349,7 +349,7 @@ class Tables:
 
     async def _open_heads(self) -> list[StreamHead]:
         after, found = UUID(int=0), []
-        closed = await self._projections.closed_tables()
+        closed = await self._index.closed_tables()
         while heads := await self._store.heads(TABLE_KIND, after):
             after = heads[-1].stream_id
             found += [head for head in heads if head.stream_id not in closed]

@@ -4,21 +4,35 @@
 
 create table table_index (
     table_id uuid primary key,
-    name text not null,
     created_at_ms bigint not null,
-    is_closed boolean not null default false
+    created_by text not null,
+    is_closing boolean not null default false,
+    is_closed boolean not null default false,
+    game text not null,
+    bet_limit text not null,
+    big_blind bigint not null,
+    seats smallint not null,
+    chips smallint not null,
+    bots_fill smallint not null,
+    config bytea not null
 );
+comment on column table_index.chips is 'The number of ChipSource in the contract.';
+comment on column table_index.config is 'The settings as the message TableConfig; the columns before it are what a lobby is searched by.';
 create index table_index_open on table_index (created_at_ms desc, table_id desc) where not is_closed;
 
-create table seat_index (
+create table sitting_index (
+    sitting uuid primary key,
     table_id uuid not null,
     seat smallint not null,
     player text not null,
-    sitting text not null,
-    primary key (table_id, seat)
+    is_bot boolean not null,
+    first_version bigint not null,
+    last_version bigint
 );
-comment on table seat_index is 'Who sits where now: how many tables a player has.';
-create index seat_index_player on seat_index (player);
+comment on table sitting_index is 'Who sat where from which version of the table to which; last_version is null while the seat is held.';
+create unique index sitting_index_now on sitting_index (table_id, seat) where last_version is null;
+create index sitting_index_player on sitting_index (player) where last_version is null;
+create index sitting_index_table on sitting_index (table_id, last_version);
 
 create table hand_index (
     hand_id uuid primary key,
@@ -58,8 +72,8 @@ create table directory (
     display_name text not null check (length(display_name) between 1 and 40)
 );
 
-grant select, insert, update, delete on table_index, seat_index, hand_index, hand_seat, directory to table_rw;
-grant select on table_index, seat_index, hand_index, hand_seat, directory to store_reader;
+grant select, insert, update, delete on table_index, sitting_index, hand_index, hand_seat, directory to table_rw;
+grant select on table_index, sitting_index, hand_index, hand_seat, directory to store_reader;
 
 -- migrate:down
-drop table directory, hand_seat, hand_index, seat_index, table_index;
+drop table directory, hand_seat, hand_index, sitting_index, table_index;

@@ -33,7 +33,7 @@ CREATE = [
     ({"seats": 1}, "seats"),
     ({"seats": 10}, "seats"),
     ({"seats": 2**32 - 1}, "seats"),
-    ({"hand": {"game": "omaha"}}, "hand.game"),
+    ({"hand": {"game": "whist"}}, "hand.game"),
     ({"hand": {"limit": "fixed"}}, "hand.limit"),
     ({"hand": {"show_all_in": "never"}}, "hand.show_all_in"),
     ({"hand": {"small_blind": -1}}, "hand.small_blind"),

@@ -1,0 +1,160 @@
+"""A table's conditions as everybody is shown them before sitting down (TB-3, TR-1): computed from its settings alone.
+
+What a game adds is entered in `GAME_CONDITIONS`, one function a game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import fields
+
+from diwan.core.hand.events import Chips
+from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
+from diwan.core.table.config import ChipSource, TableConfig
+
+
+class SpecialRule(Struct, frozen=True):
+    """A setting of a game's rules as it holds at a table; ``value`` is a number, a word, ``true`` or ``false``."""
+
+    name: str
+    value: str
+    is_default: bool
+
+
+class Level(Struct, frozen=True):
+    """A step of a schedule of forced bets; ``deals`` 0 for all that follow."""
+
+    forced_bet: Chips
+    deals: int
+
+
+class Clocks(Struct, frozen=True, kw_only=True):
+    """What runs by the clock: seconds, but for the pause. What a game does not have is 0."""
+
+    decision_seconds: int
+    response_seconds: int
+    reserve_seconds: int
+    pause_ms: int
+    sit_out_after: int
+    return_minutes: int
+    setting_seconds: int
+    declaring_seconds: int
+
+
+class GameConditions(Struct, frozen=True, kw_only=True):
+    """What a game adds to its tables' conditions. ``prizes`` are percent of the entries, the winner's first."""
+
+    special_rules: tuple[SpecialRule, ...] = ()
+    ladder: tuple[Level, ...] = ()
+    response_seconds: int = 0
+    setting_seconds: int = 0
+    declaring_seconds: int = 0
+    unit: Chips = 0
+    entry_fee: Chips = 0
+    starting_stack: Chips = 0
+    prizes: tuple[int, ...] = ()
+
+
+class Conditions(Struct, frozen=True, kw_only=True):
+    """The conditions object of a table. Chips are whole numbers."""
+
+    game: str
+    limit: str
+    small_blind: Chips
+    big_blind: Chips
+    seats: int
+    chips: ChipSource
+    buy_in_min: Chips
+    buy_in_max: Chips
+    clocks: Clocks
+    bots_fill: int
+    added: GameConditions
+
+
+def conditions_of(config: TableConfig) -> Conditions:
+    """Return a table's conditions; its settings must have their defaults filled in."""
+    hand = config.hand
+    added = GAME_CONDITIONS[hand.game](config)
+    return Conditions(
+        game=hand.game,
+        limit=hand.limit,
+        small_blind=hand.small_blind,
+        big_blind=hand.big_blind,
+        seats=config.seats,
+        chips=config.chips,
+        buy_in_min=config.buy_in_min if config.chips == "wallet" else 0,
+        buy_in_max=config.buy_in_max if config.chips == "wallet" else 0,
+        clocks=Clocks(
+            decision_seconds=hand.decision_seconds,
+            response_seconds=added.response_seconds,
+            reserve_seconds=config.reserve_seconds,
+            pause_ms=config.pause_ms,
+            sit_out_after=config.sit_out_after,
+            return_minutes=config.return_minutes,
+            setting_seconds=added.setting_seconds,
+            declaring_seconds=added.declaring_seconds,
+        ),
+        bots_fill=config.bots_fill,
+        added=added,
+    )
+
+
+def special_rules(given: Struct, usual: Struct, prefix: str, *, but: tuple[str, ...] = ()) -> Iterator[SpecialRule]:
+    """Yield every setting of a game's record as a rule; records within it by their names with a dot between."""
+    for field in fields(given):
+        if field.name in but:
+            continue
+        value, default, name = getattr(given, field.name), getattr(usual, field.name), f"{prefix}.{field.name}"
+        if isinstance(value, Struct):
+            yield from special_rules(value, default, name)
+        else:
+            yield SpecialRule(name, _text(value), value == default)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _of_betting(hand: HandSettings) -> tuple[SpecialRule, ...]:
+    """Return what every game with betting rounds may set (B2, HD-19)."""
+    usual = HandSettings()
+    return tuple(
+        SpecialRule(name, _text(getattr(hand, name)), getattr(hand, name) == getattr(usual, name))
+        for name in ("short_allins_add_up", "show_all_in")
+    )
+
+
+def _with_blinds(config: TableConfig) -> GameConditions:
+    return GameConditions(special_rules=_of_betting(config.hand))
+
+
+def _naiko(config: TableConfig) -> GameConditions:
+    usual = NaikoSettings()
+    naiko = config.hand.naiko or usual
+    return GameConditions(
+        special_rules=(*_of_betting(config.hand), *special_rules(naiko, usual, "naiko", but=("response_seconds",))),
+        response_seconds=naiko.response_seconds,
+    )
+
+
+def _sarab(config: TableConfig) -> GameConditions:
+    usual = SarabSettings()
+    sarab = config.hand.sarab or usual
+    own = special_rules(sarab, usual, "sarab", but=("forced_bets", "deals_per_level"))
+    *rising, last = sarab.forced_bets
+    return GameConditions(
+        special_rules=(*_of_betting(config.hand), *own),
+        ladder=(*[Level(forced_bet, sarab.deals_per_level) for forced_bet in rising], Level(last, 0)),
+    )
+
+
+GAME_CONDITIONS: Final[Mapping[str, Callable[[TableConfig], GameConditions]]] = {
+    "holdem": _with_blinds,
+    "omaha": _with_blinds,
+    "naiko": _naiko,
+    "sarab": _sarab,
+}
+"""By game; a game that tables may play must stand here."""

@@ -1,0 +1,145 @@
+"""What the service is asked of its own past: open tables, who sits where, every hand's place and outcome.
+
+`projections` writes what is read here, from the service's own feed.
+"""
+
+from typing import Final
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from diwan.chassis.database import Database
+from services.table.paging import NEWEST
+
+
+class HandLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One hand as the index knows it; ``last_version`` 0 while it runs, ``result`` by the contract's numbers."""
+
+    hand_id: UUID
+    table_id: UUID
+    hand_no: int
+    first_version: int
+    last_version: int
+    result: int
+    started_at_ms: int
+    pot: int
+    players: tuple[str, ...]
+
+
+class OwnHandLine(HandLine, frozen=True, kw_only=True):
+    """A hand as one of its players looks back on it; ``net`` is 0 while it runs."""
+
+    game: str
+    seat: int
+    stack: int
+    net: int
+
+
+class TableLine(msgspec.Struct, frozen=True):
+    """A table as the lobby knows it; ``config`` is the message TableConfig."""
+
+    table_id: UUID
+    created_at_ms: int
+    is_closing: bool
+    config: bytes
+    people: int
+    bots: int
+
+
+class Sought(msgspec.Struct, frozen=True, kw_only=True):
+    """Which tables are looked for; what is empty, 0 or None excludes none. ``chips`` by the contract's numbers."""
+
+    games: tuple[str, ...] = ()
+    limit: str = ""
+    big_blind_min: int = 0
+    big_blind_max: int = 0
+    free_seats_min: int = 0
+    chips: int = 0
+    has_bots: bool | None = None
+
+
+_TABLES: Final = """
+select t.table_id, t.created_at_ms, t.is_closing, t.config, s.people, s.bots
+from table_index t,
+     lateral (select count(*) filter (where not is_bot) as people, count(*) filter (where is_bot) as bots
+              from sitting_index where table_id = t.table_id and last_version is null) s
+where not t.is_closed and (t.created_at_ms, t.table_id) < ($1, $2)
+  and (cardinality($3::text[]) = 0 or t.game = any ($3)) and ($4 = '' or t.bet_limit = $4)
+  and t.big_blind >= $5 and ($6::bigint is null or t.big_blind <= $6)
+  and ($7::smallint = 0 or t.chips = $7) and ($8::boolean is null or (t.bots_fill > 0) = $8)
+  and t.seats - s.people - s.bots >= $9
+order by t.created_at_ms desc, t.table_id desc limit $10
+"""
+_HAND: Final = """
+select h.hand_id, h.table_id, h.hand_no, h.first_version, h.last_version, h.result, h.started_at_ms, h.pot, h.players
+from hand_index h
+"""
+_OWN: Final = """
+select h.hand_id, h.table_id, h.hand_no, h.first_version, h.last_version, h.result, h.started_at_ms, h.pot, h.players,
+       h.game, s.seat, s.stack, coalesce(h.payoffs[s.place + 1], 0) as net
+from hand_seat s join hand_index h using (hand_id)
+where s.player = $3 and (s.started_at_ms, s.hand_id) < ($1, $2) and ($4::uuid is null or h.table_id = $4)
+order by s.started_at_ms desc, s.hand_id desc limit $5
+"""
+
+
+class Index:
+    """Questions to the projections."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def closed_tables(self) -> set[UUID]:
+        """Return the tables whose story is over."""
+        rows = await self._database.run(lambda c: c.fetch("select table_id from table_index where is_closed"))
+        return {row["table_id"] for row in rows}
+
+    async def open_tables(self, sought: Sought, after: tuple[int, UUID] | None, limit: int) -> list[TableLine]:
+        """Return open tables that fit, newest first."""
+        rows = await self._database.run(
+            lambda c: c.fetch(
+                _TABLES,
+                *(after or NEWEST),
+                *(list(sought.games), sought.limit, sought.big_blind_min, sought.big_blind_max or None),
+                *(sought.chips, sought.has_bots, sought.free_seats_min, limit),
+            )
+        )
+        return [TableLine(*row) for row in rows]
+
+    async def tables_of(self, player: str) -> set[UUID]:
+        """Return the tables at which a player sits, as far as the index has come."""
+        rows = await self._database.run(
+            lambda c: c.fetch(
+                "select distinct table_id from sitting_index where player = $1 and last_version is null", player
+            )
+        )
+        return {row["table_id"] for row in rows}
+
+    async def hand(self, hand_id: UUID) -> HandLine | None:
+        """Return a hand's line."""
+        row = await self._database.run(lambda c: c.fetchrow(_HAND + " where h.hand_id = $1", hand_id))
+        return None if row is None else _line(row)
+
+    async def hands(self, *, table_id: UUID | None, after: tuple[int, UUID] | None, limit: int) -> list[HandLine]:
+        """Return hands, newest first; of a table where it is given."""
+        before_ms, before_id = after or NEWEST
+        rows = await self._database.run(
+            lambda c: c.fetch(
+                _HAND + " where (h.started_at_ms, h.hand_id) < ($1, $2) and ($3::uuid is null or h.table_id = $3)"
+                " order by h.started_at_ms desc, h.hand_id desc limit $4",
+                *(before_ms, before_id, table_id, limit),
+            )
+        )
+        return [_line(row) for row in rows]
+
+    async def hands_of(
+        self, player: str, *, table_id: UUID | None, after: tuple[int, UUID] | None, limit: int
+    ) -> list[OwnHandLine]:
+        """Return a player's own hands, newest first; at a table where it is given."""
+        rows = await self._database.run(lambda c: c.fetch(_OWN, *(after or NEWEST), player, table_id, limit))
+        return [OwnHandLine(**{**row, "players": tuple(row["players"])}) for row in rows]
+
+
+def _line(row: asyncpg.Record) -> HandLine:
+    return HandLine(**{**row, "players": tuple(row["players"])})

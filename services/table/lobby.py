@@ -1,0 +1,104 @@
+"""The lobby: open tables that fit what is looked for, each with its conditions."""
+
+from typing import Final
+
+from diwan.api.event.v1 import table_pb2
+from diwan.api.table.v1 import lobby_pb2, view_pb2
+from diwan.api.table.v1 import table_service_pb2 as pb
+from diwan.chassis.calls import Call
+from diwan.core.decider import Rejected
+from diwan.core.table.conditions import conditions_of
+from diwan.core.table.config import TableConfig
+from diwan.wire.conditions import conditions_message
+from diwan.wire.table import CHIPS_NAME, read_config
+from services.table import fields
+from services.table.actor import Actor
+from services.table.index import Index, Sought, TableLine
+from services.table.paging import after_token, page_token
+from services.table.tables import Tables
+
+TABLES_A_PAGE_MAX: Final = 100
+GAMES_MAX: Final = 10
+
+_WISHES: Final[dict[int, bool | None]] = {
+    lobby_pb2.WISH_UNSPECIFIED: None,
+    lobby_pb2.WISH_YES: True,
+    lobby_pb2.WISH_NO: False,
+}
+
+
+class Lobby:
+    """Answers who looks for a table."""
+
+    def __init__(self, tables: Tables, index: Index) -> None:
+        self._tables = tables
+        self._index = index
+
+    async def listed(self, request: pb.ListTablesRequest, _call: Call) -> pb.ListTablesResponse:
+        """Return open tables that fit, newest first; raises `Rejected` for a filter that makes no sense."""
+        size = fields.page_size(request.page_size, TABLES_A_PAGE_MAX)
+        sought = _sought(request.filter)
+        scope = b"tables/" + request.filter.SerializeToString(deterministic=True)
+        after = after_token(request.page_token, scope)
+        found = await self._index.open_tables(sought, after, size + 1)
+        response = pb.ListTablesResponse()
+        for line in found[:size]:
+            response.entries.append(entry_message(line))
+            if request.detail != lobby_pb2.TABLE_DETAIL_ENTRIES:
+                await self._add_view(response, line)
+        if len(found) > size:
+            response.next_page_token = page_token(found[size - 1].created_at_ms, found[size - 1].table_id, scope)
+        return response
+
+    async def _add_view(self, response: pb.ListTablesResponse, line: TableLine) -> None:
+        try:
+            response.tables.append(view_of(await self._tables.get(line.table_id)))
+        except Rejected:
+            # It is held back or on its way to another server; its entry is all that can be told of it.
+            return
+
+
+def view_of(actor: Actor) -> view_pb2.TableView:
+    """Return a table as everybody sees it."""
+    return view_pb2.TableView.FromString(actor.hub.view_bytes())
+
+
+def conditions_for(config: TableConfig) -> lobby_pb2.TableConditions:
+    """Return the conditions object of a table's settings."""
+    return conditions_message(conditions_of(config))
+
+
+def entry_message(line: TableLine) -> lobby_pb2.LobbyEntry:
+    """Return a table's line in the lobby."""
+    config = read_config(table_pb2.TableConfig.FromString(line.config))
+    return lobby_pb2.LobbyEntry(
+        table_id=str(line.table_id),
+        name=config.name,
+        created_at_ms=line.created_at_ms,
+        conditions=conditions_for(config),
+        people=line.people,
+        bots=line.bots,
+        free_seats=config.seats - line.people - line.bots,
+        is_closing=line.is_closing,
+    )
+
+
+def _sought(wanted: lobby_pb2.TableFilter) -> Sought:
+    if len(wanted.games) > GAMES_MAX:
+        raise Rejected("FIELD_INVALID", field="filter.games", why=f"at most {GAMES_MAX}")
+    if wanted.bots not in _WISHES:
+        raise Rejected("FIELD_INVALID", field="filter.bots", why="no such wish")
+    if wanted.chips not in {0, *CHIPS_NAME}:
+        raise Rejected("FIELD_INVALID", field="filter.chips", why="no such source")
+    low, high = wanted.big_blind_min, wanted.big_blind_max
+    if not 0 <= low <= (high or low) or high < 0:
+        raise Rejected("FIELD_INVALID", field="filter.big_blind_max", why="a range of chips")
+    return Sought(
+        games=tuple(fields.short_text(game, "filter.games", 20) for game in wanted.games),
+        limit=fields.short_text(wanted.limit, "filter.limit", 20),
+        big_blind_min=low,
+        big_blind_max=high,
+        free_seats_min=min(wanted.free_seats_min, 100),
+        chips=wanted.chips,
+        has_bots=_WISHES[wanted.bots],
+    )
