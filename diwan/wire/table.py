@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from diwan.api.event.v1 import table_pb2 as pb
+from diwan.core.hand.settings import HandSettings
 from diwan.core.table import events as table
 from diwan.core.table.config import ChipSource, StartMode, TableConfig
+from diwan.wire.capsa import read_capsa_settings, write_capsa_settings
 from diwan.wire.hand import read_settings, write_settings
 from diwan.wire.mapping import Row, named
 
@@ -14,11 +16,16 @@ CAUSE_NUMBER, CAUSE_NAME = named(table.SeatCause, pb.SeatCause)
 CHIPS_NUMBER, CHIPS_NAME = named(ChipSource, pb.ChipSource)
 START_NUMBER, START_NAME = named(StartMode, pb.StartMode)
 
+_NO_POKER: Final = HandSettings()
+
 
 def write_config(message: pb.TableConfig, config: TableConfig) -> None:
     """Fill a message with a table's settings."""
     message.name = config.name
-    write_settings(message.hand, config.hand)
+    if config.capsa is None or config.hand != _NO_POKER:
+        write_settings(message.hand, config.hand)
+    if config.capsa is not None:
+        write_capsa_settings(message.capsa, config.capsa)
     message.seats = config.seats
     message.buy_in_min = config.buy_in_min
     message.buy_in_max = config.buy_in_max
@@ -40,9 +47,10 @@ def config_bytes(config: TableConfig) -> bytes:
 
 def read_config(message: pb.TableConfig) -> TableConfig:
     """Return a table's settings; every field must be there, as in an event."""
+    is_capsa = message.HasField("capsa")
     return TableConfig(
         name=message.name,
-        hand=read_settings(message.hand),
+        hand=read_settings(message.hand) if message.HasField("hand") or not is_capsa else _NO_POKER,
         seats=message.seats,
         buy_in_min=message.buy_in_min,
         buy_in_max=message.buy_in_max,
@@ -53,6 +61,7 @@ def read_config(message: pb.TableConfig) -> TableConfig:
         bots_fill=message.bots_fill,
         chips=CHIPS_NAME[message.chips],
         start=START_NAME[message.start],
+        capsa=read_capsa_settings(message.capsa) if is_capsa else None,
     )
 
 

@@ -14,6 +14,7 @@ from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
 from diwan.core.limits import STACK_MAX
 from diwan.core.table.config import TableConfig
 from diwan.wire.table import CHIPS_NAME, START_NAME
+from services.table.capsa_fields import capsa_settings
 from services.table.frames import uuid_of
 
 REASON_CHARACTERS_MAX: Final = 500
@@ -80,13 +81,19 @@ def short_text(text: str, field: str, most: int) -> str:
 
 def config(message: table_pb2.TableConfig) -> TableConfig:
     """Return a table's settings with what was left out at its default; whether they make sense is the core's to say."""
-    plain = TableConfig(name=message.name, hand=_hand(message))
+    is_capsa = message.HasField("capsa")
+    if is_capsa and "capsa" not in LIVE_GAMES:
+        raise Rejected("SETTING_INVALID", setting="capsa", why=" or ".join(LIVE_GAMES))
+    capsa = capsa_settings(message.capsa, message.seats) if is_capsa else None
+    # A table has one game: with both, the core says so.
+    hand = HandSettings() if is_capsa and not message.HasField("hand") else _hand(message)
+    plain = TableConfig(name=message.name, seats=9 if capsa is None else capsa.players)
     chips, start = message.chips, message.start
     if chips not in {0, *CHIPS_NAME} or start not in {0, *START_NAME}:
         raise Rejected("SETTING_INVALID", setting="chips" if chips not in {0, *CHIPS_NAME} else "start")
     return TableConfig(
         name=message.name,
-        hand=_hand(message),
+        hand=hand,
         seats=message.seats or plain.seats,
         buy_in_min=message.buy_in_min,
         buy_in_max=message.buy_in_max,
@@ -97,6 +104,7 @@ def config(message: table_pb2.TableConfig) -> TableConfig:
         bots_fill=message.bots_fill,
         chips=CHIPS_NAME[chips] if chips else plain.chips,
         start=START_NAME[start] if start else plain.start,
+        capsa=capsa,
     )
 
 

@@ -11,10 +11,8 @@ from diwan.core.decider import Rejected
 from diwan.core.limits import DECISION_SECONDS_MAX, PLAYERS_MIN, SEATS_MAX, STACK_MAX
 from diwan.core.reasons import Reason
 from diwan.core.table.config import TableConfig
-from diwan.core.table.games import TABLE_GAMES
+from diwan.core.table.games import BUY_IN_MAX_BLINDS, TABLE_GAMES
 
-BUY_IN_MIN_BLINDS: Final = 20
-BUY_IN_MAX_BLINDS: Final = 100
 NAME_CHARACTERS_MAX: Final = 80
 PAUSE_MS_MAX: Final = 600_000
 RESERVE_SECONDS_MAX: Final = 3600
@@ -24,18 +22,19 @@ SIT_OUT_AFTER_MAX: Final = 100
 
 def checked(config: TableConfig) -> TableConfig:
     """Return settings with their defaults filled in; raises SETTING_INVALID, which says which one and why."""
-    game = TABLE_GAMES.get(config.hand.game)
+    game = TABLE_GAMES.get(config.game)
     if game is None:
         raise Rejected(Reason.SETTING_INVALID, setting="hand.game", why=" or ".join(TABLE_GAMES))
-    config = replace(config, hand=game.completed(config.hand))
+    config = game.completed_table(config)
     for setting, is_right, why in (*_rules(config), *game.setting_rules(config)):
         if not is_right:
             raise Rejected(Reason.SETTING_INVALID, setting=setting, why=why)
-    blind = config.hand.big_blind
-    low = config.buy_in_min or BUY_IN_MIN_BLINDS * blind
-    high = config.buy_in_max or max(low, BUY_IN_MAX_BLINDS * blind)
-    if not blind <= low <= high <= STACK_MAX:
-        why = "one big blind, or forced bet, at least, and not above buy_in_max"
+    usual_low, usual_high = game.buy_in_bounds(config)
+    low = config.buy_in_min or usual_low
+    high = config.buy_in_max or max(low, usual_high)
+    least = game.least_buy_in(config)
+    if not least <= low <= high <= STACK_MAX:
+        why = f"{least} at least (one big blind, forced bet or reserve), and not above buy_in_max"
         raise Rejected(Reason.SETTING_INVALID, setting="buy_in_min", why=why)
     return replace(config, buy_in_min=low, buy_in_max=high)
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from diwan.core.games.capsa.settings import CapsaSettings
 from diwan.core.hand.settings import HandSettings
 
 type ChipSource = Literal["wallet", "match"]
@@ -13,13 +14,17 @@ type StartMode = Literal["automatic", "on_grant"]
 
 
 class TableConfig(Struct, frozen=True, kw_only=True):
-    """Settings of a cash table. Chips are whole numbers; 0 in a buy-in bound means the default in big blinds."""
+    """Settings of a cash table. Chips are whole numbers; 0 in a buy-in bound means the default.
+
+    That is 20 and 100 big blinds, in Capsa one and five reserves (CS-65). At a table of Capsa ``capsa`` says everything
+    about its hands, and ``hand`` stays as it is by default.
+    """
 
     name: str
-    hand: HandSettings
+    hand: HandSettings = HandSettings()
     seats: int = 9
-    buy_in_min: int = 0  # default 20 big blinds
-    buy_in_max: int = 0  # default 100 big blinds
+    buy_in_min: int = 0
+    buy_in_max: int = 0
     pause_ms: int = 3000
     reserve_seconds: int = 60
     sit_out_after: int = 2
@@ -27,3 +32,9 @@ class TableConfig(Struct, frozen=True, kw_only=True):
     bots_fill: int = 0
     chips: ChipSource = "wallet"
     start: StartMode = "automatic"
+    capsa: CapsaSettings | None = None
+
+    @property
+    def game(self) -> str:
+        """The game of the table, by its name."""
+        return self.hand.game if self.capsa is None else self.capsa.game

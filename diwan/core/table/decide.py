@@ -17,6 +17,8 @@ from diwan.core.games.capsa.commands import (
     StartCapsa,
     Unlock,
 )
+from diwan.core.games.capsa.decide import advance as advance_capsa
+from diwan.core.games.capsa.settings import CapsaSettings
 from diwan.core.games.capsa.stakes import AcceptStake, EndStake, LeaveStakes, ProposeStake, StakeCommand
 from diwan.core.hand.commands import (
     Act,
@@ -157,7 +159,7 @@ def _in_hand(state: TableState, command: _InPoker | _InCapsa, cards: Cards) -> S
 
 
 def _stakes(state: TableState, command: StakeCommand) -> Step:
-    events = pairs.decide_stake(state, None, command)
+    events = pairs.decide_stake(state, state.config.capsa, command)
     batch = Batch(state, {})
     batch.add(*events)
     return batch.events, batch.state
@@ -167,15 +169,24 @@ def _start(state: TableState, command: StartNextHand, cards: Cards) -> Step:
     plan = plan_next_hand(state)
     if plan is None:
         raise Rejected("UNEXPECTED", why="a hand is running, the table closes or fewer than two can play")
+    batch = Batch(state, cards)
+    if plan.capsa is None:
+        batch.add_hand(*advance_hand(None, _poker_start(state, plan, command), cards))
+    else:
+        batch.add_hand(*advance_capsa(None, _capsa_start(state, plan, plan.capsa, command), cards))
+    batch.settle(command.now_ms)
+    return batch.events, batch.state
+
+
+def _poker_start(state: TableState, plan: NextHand, command: StartNextHand) -> StartHand:
     opened = exchange.checked_seeds(state, command, plan.seats)
-    button = _button(plan, command)
-    start = StartHand(
+    return StartHand(
         hand_id=command.hand_id,
         hand_no=state.hand_no + 1,
         rules_version=plan.rules_version,
         settings=plan.settings,
         seats=plan.seats,
-        button=button,
+        button=_button(plan, command),
         big_blind_seat=plan.big_blind_seat,
         dues=plan.dues,
         secret_commitment=exchange.open_exchange(state).secret_commitment,
@@ -189,10 +200,25 @@ def _start(state: TableState, command: StartNextHand, cards: Cards) -> Step:
         carried=plan.carried,
         naiko=NaikoDeal(command.carousel, plan.destellos) if plan.draws_carousel else None,
     )
-    batch = Batch(state, cards)
-    batch.add_hand(*advance_hand(None, start, cards))
-    batch.settle(command.now_ms)
-    return batch.events, batch.state
+
+
+def _capsa_start(state: TableState, plan: NextHand, settings: CapsaSettings, command: StartNextHand) -> StartCapsa:
+    opened = exchange.checked_seeds(state, command, plan.seats)
+    return StartCapsa(
+        hand_id=command.hand_id,
+        hand_no=state.hand_no + 1,
+        rules_version=plan.rules_version,
+        settings=settings,
+        seats=plan.seats,
+        button=_button(plan, command),
+        secret_commitment=exchange.open_exchange(state).secret_commitment,
+        seeds=command.seeds,
+        absent=tuple(seat.seat for seat in plan.seats if seat.seat not in opened),
+        deck_root=command.deck_root,
+        next_commitment=command.next_commitment,
+        version=state.version,
+        now_ms=command.now_ms,
+    )
 
 
 def _button(plan: NextHand, command: StartNextHand) -> Seat:

@@ -16,8 +16,10 @@ from diwan.core.games.naiko.carousel import draw_carousel
 from diwan.core.games.naiko.game import setting_rules as naiko_rules
 from diwan.core.games.sarab import draw_button
 from diwan.core.games.sarab import setting_rules as sarab_rules
+from diwan.core.hand.events import Chips
 from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
 from diwan.core.limits import PLAYERS_MIN
+from diwan.core.table import capsa
 from diwan.core.table.config import TableConfig
 from diwan.core.table.planning import (
     Drawn,
@@ -27,6 +29,9 @@ from diwan.core.table.planning import (
     plan_with_powers,
 )
 from diwan.core.table.state import SeatState, TableState
+
+BUY_IN_MIN_BLINDS: Final = 20
+BUY_IN_MAX_BLINDS: Final = 100
 
 type Rules = Iterator[tuple[str, bool, str]]
 """Settings by their names, whether each makes sense, and what would."""
@@ -41,6 +46,19 @@ class TableGame:
     def completed(self, hand: HandSettings) -> HandSettings:
         """Return a table's settings of its hands with the defaults of this game in them."""
         return hand
+
+    def completed_table(self, config: TableConfig) -> TableConfig:
+        """Return a table's settings with the defaults of this game in those of its hands."""
+        return replace(config, hand=self.completed(config.hand))
+
+    def buy_in_bounds(self, config: TableConfig) -> tuple[Chips, Chips]:
+        """Return the least and the most to sit down with, where nothing else is set."""
+        blind = config.hand.big_blind
+        return BUY_IN_MIN_BLINDS * blind, BUY_IN_MAX_BLINDS * blind
+
+    def least_buy_in(self, config: TableConfig) -> Chips:
+        """Return what a table may not let anybody sit down with less than."""
+        return config.hand.big_blind
 
     def setting_rules(self, config: TableConfig) -> Rules:
         """Yield what must hold of a table's settings beyond what holds for every game."""
@@ -105,11 +123,38 @@ class SarabTable(TableGame):
         return plan_with_forced_bets(state, able)
 
 
+class CapsaTable(TableGame):
+    """Capsa: no betting; settings of its own, and a reserve that everybody dealt in must cover."""
+
+    has_blinds: ClassVar[bool] = False
+
+    def completed_table(self, config: TableConfig) -> TableConfig:
+        """Return the settings with what follows from the scoring."""
+        return capsa.completed(config)
+
+    def buy_in_bounds(self, config: TableConfig) -> tuple[Chips, Chips]:
+        """Return one and five reserves of a full table (CS-65)."""
+        return capsa.buy_in_bounds(config)
+
+    def least_buy_in(self, config: TableConfig) -> Chips:
+        """Return the reserve against one opponent."""
+        return capsa.least_buy_in(config)
+
+    def setting_rules(self, config: TableConfig) -> Rules:
+        """Yield the rules of Capsa's settings."""
+        return capsa.capsa_rules(config)
+
+    def plan(self, state: TableState, able: Sequence[SeatState]) -> NextHand | None:
+        """Return the next hand of those who cover the reserve."""
+        return capsa.plan_capsa(state, able)
+
+
 TABLE_GAMES: Final[Mapping[str, TableGame]] = {
     "holdem": TableGame(),
     "omaha": TableGame(),
     "naiko": NaikoTable(),
     "sarab": SarabTable(),
+    "capsa": CapsaTable(),
 }
 
 
@@ -117,8 +162,13 @@ def plan_next_hand(state: TableState) -> NextHand | None:
     """Return the hand that would begin now, or None: one is running, the table closes, or fewer than two can play."""
     if state.is_running or state.is_closing or state.is_closed:
         return None
-    able = [seat for seat in state.seats if _is_able(seat)]
-    return TABLE_GAMES[state.config.hand.game].plan(state, able) if len(able) >= PLAYERS_MIN else None
+    able = able_seats(state)
+    return TABLE_GAMES[state.config.game].plan(state, able) if len(able) >= PLAYERS_MIN else None
+
+
+def able_seats(state: TableState) -> list[SeatState]:
+    """Return who wants the next hand and has chips."""
+    return [seat for seat in state.seats if _is_able(seat)]
 
 
 def draw_for(plan: NextHand, secret: bytes, hand_id: str, seeds: Seeds = NO_SEEDS) -> Drawn:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from diwan.core.games.capsa.settings import CapsaSettings
 from diwan.core.games.naiko.carousel import gained
 from diwan.core.games.sarab import following_deal, forced_dues
 from diwan.core.hand.events import Chips, Due, HandSeat, Power, Seat
@@ -33,6 +34,7 @@ class NextHand(Struct, frozen=True):
     carried: Chips = 0
     destellos: tuple[int, ...] = ()
     draws_carousel: bool = False
+    capsa: CapsaSettings | None = None  # of that game only, which takes nothing of ``settings``
 
 
 class Drawn(Struct, frozen=True):

@@ -33,6 +33,8 @@ MIXED = {position: (position * 19 + 7) % 52 for position in range(52)}
 
 
 def config(**changes):
+    if "capsa" in changes:
+        return TableConfig(**{"name": "t", "seats": changes["capsa"].players} | changes)
     blinds = {key: changes.pop(key) for key in ("small_blind", "big_blind", "decision_seconds") if key in changes}
     return TableConfig(**{"name": "t", "hand": HandSettings(**blinds), "seats": 6} | changes)
 

@@ -39,7 +39,7 @@ def test_every_setting_of_the_contract_is_read():
     }  # fmt: skip
 
     assert {*of_hand, "game", "sarab", "naiko"} == set(hand_pb2.HandSettings.DESCRIPTOR.fields_by_name)
-    assert {*said, "hand"} == set(table_pb2.TableConfig.DESCRIPTOR.fields_by_name)
+    assert {*said, "hand", "capsa"} == set(table_pb2.TableConfig.DESCRIPTOR.fields_by_name)
     for setting, value in said.items():
         assert config(table_pb2.TableConfig(**{"name": "A", setting: value})) != plain, setting
     for setting, value in of_hand.items():

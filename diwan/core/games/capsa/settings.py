@@ -175,14 +175,20 @@ def most_units(settings: CapsaSettings) -> Units:
 
 def checked(settings: CapsaSettings) -> CapsaSettings:
     """Return settings with what follows from the scoring filled in; raises SETTING_INVALID, saying which and why."""
-    for setting, is_right, why in _rules(settings):
+    for setting, is_right, why in setting_rules(settings):
         if not is_right:
             raise Rejected(Reason.SETTING_INVALID, setting=setting, why=why)
+    return completed(settings)
+
+
+def completed(settings: CapsaSettings) -> CapsaSettings:
+    """Return settings with what follows from the scoring filled in, whether or not they make sense."""
     overall, scoop = bonuses(settings)
     return replace(settings, overall_bonus=overall, scoop_bonus=scoop, naturals=naturals_of(settings))
 
 
-def _rules(settings: CapsaSettings) -> Iterator[tuple[str, bool, str]]:
+def setting_rules(settings: CapsaSettings) -> Iterator[tuple[str, bool, str]]:
+    """Yield settings by their names, whether each makes sense, and what would."""
     yield "game", settings.game == "capsa", "capsa"
     yield "players", PLAYERS_MIN <= settings.players <= CAPSA_SEATS_MAX, "2 to 4"
     yield from _scoring_rules(settings)
