@@ -18,7 +18,7 @@ from diwan.core.hashing import uuid_bytes
 from diwan.core.ledger.accounts import AMOUNT_MAX, MAY_OWE, named_id
 from diwan.core.ledger.books import Account, moved
 from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
-from diwan.core.ledger.posting import Confirmation, LinkedSet, Request, Revocation
+from diwan.core.ledger.requests import Confirmation, LinkedSet, Revocation, TableRequest
 from diwan.core.ledger.seats import Disagreement, TableSeats, follow
 from diwan.core.table.events import TableEvent
 from services.audit import statements
@@ -159,7 +159,7 @@ async def compare(connection: Connection, transfer_ids: Sequence[str]) -> list[F
     return findings
 
 
-def _follow(state: TableSeats, one: Read) -> tuple[TableSeats, tuple[Request, ...]]:
+def _follow(state: TableSeats, one: Read) -> tuple[TableSeats, tuple[TableRequest, ...]]:
     if one.event is None or isinstance(one.event, LedgerCommitted):
         raise Disagreement("an event that cannot be read: the table is followed no further")
     event: TableEvent = one.event
@@ -180,7 +180,7 @@ async def _accounts(connection: Connection, commits: Sequence[LedgerCommitted]) 
     return {row["account_id"]: Account(*row) for row in rows}
 
 
-async def _note_due(connection: Connection, one: Read, requests: Iterable[Request]) -> list[str]:
+async def _note_due(connection: Connection, one: Read, requests: Iterable[TableRequest]) -> list[str]:
     due = [each for request in requests for each in _due_of(request)]
     stored = one.kept.event
     rows = [(transfer_id, stored.stream_id, stored.version, one.kept.global_seq, *rest) for transfer_id, *rest in due]
@@ -188,7 +188,7 @@ async def _note_due(connection: Connection, one: Read, requests: Iterable[Reques
     return [each[0] for each in due]
 
 
-def _due_of(request: Request) -> list[Due]:
+def _due_of(request: TableRequest) -> list[Due]:
     match request:
         case LinkedSet(transfers=transfers):
             return [

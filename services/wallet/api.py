@@ -21,7 +21,7 @@ from diwan.core.ledger.accounts import (
     player_account,
 )
 from diwan.core.ledger.books import Account, Transfer
-from diwan.core.ledger.posting import LinkedSet, Result
+from diwan.core.ledger.requests import LinkedSet, Result
 from services.wallet.books import Done, Remembered
 from services.wallet.ledger import DATABASE_TROUBLE, Ledger, Unavailable, is_own_fault
 from services.wallet.projections import StatementLine, account_in, entries_in, totals_in

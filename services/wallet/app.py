@@ -19,7 +19,7 @@ from diwan.chassis.peers import channel_credentials, start_bus
 from diwan.chassis.server import Served
 from diwan.chassis.service import Service
 from diwan.chassis.settings import needed
-from diwan.core.ledger.posting import Float
+from diwan.core.ledger.requests import Float
 from services.wallet.api import WalletServicer
 from services.wallet.ledger import Ledger
 from services.wallet.settings import WalletSettings

@@ -19,16 +19,8 @@ from diwan.core.hashing import first_prev_hash
 from diwan.core.ledger.accounts import BOTS, BOTS_ISSUANCE, NAMESPACE, STANDING, named_id
 from diwan.core.ledger.books import Account, Books, Transfer
 from diwan.core.ledger.events import LedgerCommitted
-from diwan.core.ledger.posting import (
-    Confirmation,
-    Decision,
-    Float,
-    LinkedSet,
-    Outcome,
-    Request,
-    Revocation,
-    decide,
-)
+from diwan.core.ledger.posting import Decision, decide
+from diwan.core.ledger.requests import Confirmation, Float, LinkedSet, Outcome, Request, Revocation
 from diwan.core.log import StreamKind
 from diwan.wire.events import encode
 from services.wallet import statements

@@ -17,7 +17,7 @@ from prometheus_client import Counter, Histogram
 
 from diwan.chassis.database import Connection, limited
 from diwan.chassis.store import Overloaded, UnknownOutcome
-from diwan.core.ledger.posting import Float, Request, Result
+from diwan.core.ledger.requests import Float, Request, Result
 from services.wallet.books import (
     EVENT_BYTES_MAX,
     Done,

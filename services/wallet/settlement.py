@@ -13,7 +13,7 @@ import msgspec
 from diwan.api.event.v1.event_pb2 import Event as Envelope
 from diwan.chassis.database import Connection
 from diwan.chassis.feed import FeedEvent
-from diwan.core.ledger.posting import Float
+from diwan.core.ledger.requests import Float
 from diwan.core.ledger.seats import RELEVANT, TableSeats, follow
 from diwan.core.table.events import TableEvent
 from diwan.wire.events import SCHEMAS, UnknownEvent, decode

@@ -14,7 +14,8 @@ from diwan.core.ledger.accounts import (
     player_account,
 )
 from diwan.core.ledger.books import EMPTY, Books, Transfer, evolve, fold, sums
-from diwan.core.ledger.posting import Confirmation, Decision, Float, LinkedSet, Request, Revocation, decide
+from diwan.core.ledger.posting import Decision, decide
+from diwan.core.ledger.requests import Confirmation, Float, LinkedSet, Request, Revocation
 from diwan.core.ledger.settlement import Payoff, settle
 
 PLAYERS = [player_account(name) for name in ("amal", "dina", "omar")]

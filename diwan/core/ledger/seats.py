@@ -11,10 +11,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from diwan.core.hand.events import HandEnded, HandStarted
+from diwan.core.hand.events import HandEnded, HandStarted, HandVoided
 from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account
 from diwan.core.ledger.books import Transfer
-from diwan.core.ledger.posting import Confirmation, LinkedSet, Request, Revocation
+from diwan.core.ledger.requests import Confirmation, LinkedSet, Revocation, TableRequest
 from diwan.core.ledger.settlement import Payoff, settle
 from diwan.core.table.events import (
     BuyInRefused,
@@ -58,14 +58,18 @@ class DealtIn(Struct, frozen=True):
 
 
 class Dealt(Struct, frozen=True):
-    """The running hand, as far as the ledger cares."""
+    """The running hand, as far as the ledger cares. ``carried_on`` is what it leaves in the table's pot."""
 
     hand_id: str
     seats: tuple[DealtIn, ...]
+    carried_on: int = 0
 
 
 class TableSeats(Struct, frozen=True):
-    """One table after the event of number ``version``; ``is_for_chips`` is False where no wallet stands behind it."""
+    """One table after the event of number ``version``; ``is_for_chips`` is False where no wallet stands behind it.
+
+    ``carried`` is what the table's pot account must hold: chips of void hands before (A6).
+    """
 
     table_id: str
     version: int = 0
@@ -73,11 +77,12 @@ class TableSeats(Struct, frozen=True):
     sittings: tuple[Sitting, ...] = ()
     asked: tuple[Asked, ...] = ()
     hand: Dealt | None = None
+    carried: int = 0
 
 
-type Step = tuple[TableSeats, tuple[Request, ...]]
+type Step = tuple[TableSeats, tuple[TableRequest, ...]]
 
-_NOTHING: Final[tuple[Request, ...]] = ()
+_NOTHING: Final[tuple[TableRequest, ...]] = ()
 
 
 RELEVANT: Final = (
@@ -87,6 +92,7 @@ RELEVANT: Final = (
     SeatFunded,
     BuyInRefused,
     HandStarted,
+    HandVoided,
     HandEnded,
     SeatReleased,
 )
@@ -126,6 +132,8 @@ def _follow(table: TableSeats, event: TableEvent, cause: str) -> Step:
             return _refused(table, event, cause)
         case HandStarted():
             return _started(table, event)
+        case HandVoided():
+            return _voided(table, event)
         case HandEnded():
             return _ended(table, event, cause)
         case SeatReleased():
@@ -166,6 +174,8 @@ def _refused(table: TableSeats, event: BuyInRefused, cause: str) -> Step:
 def _started(table: TableSeats, event: HandStarted) -> Step:
     if table.hand is not None:
         raise Disagreement(f"hand {table.hand.hand_id} has not ended")
+    if event.carried != table.carried:
+        raise Disagreement(f"hand {event.hand_id} begins with {event.carried} carried chips of {table.carried}")
     by_sitting = {sitting.sitting: sitting for sitting in table.sittings}
     for seat in event.seats:
         sitting = by_sitting.get(seat.sitting)
@@ -175,6 +185,14 @@ def _started(table: TableSeats, event: HandStarted) -> Step:
     return replace(table, hand=Dealt(event.hand_id, seats)), _NOTHING
 
 
+def _voided(table: TableSeats, event: HandVoided) -> Step:
+    if table.hand is None:
+        raise Disagreement("a hand is void that has not begun")
+    if event.carried < table.carried:
+        raise Disagreement(f"a void hand leaves {event.carried} of {table.carried} carried chips")
+    return replace(table, hand=replace(table.hand, carried_on=event.carried)), _NOTHING
+
+
 def _ended(table: TableSeats, event: HandEnded, cause: str) -> Step:
     hand = table.hand
     if hand is None or not len(hand.seats) == len(event.payoffs) == len(event.stacks):
@@ -182,13 +200,17 @@ def _ended(table: TableSeats, event: HandEnded, cause: str) -> Step:
     for seat, payoff, stack in zip(hand.seats, event.payoffs, event.stacks, strict=True):
         if seat.stack + payoff != stack or stack < 0:
             raise Disagreement(f"seat {seat.seat}: {seat.stack} and {payoff} do not make {stack}")
-    if sum(event.payoffs) != 0 or (event.result == "void" and any(event.payoffs)):
-        raise Disagreement(f"payoffs of hand {hand.hand_id} sum to {sum(event.payoffs)}, result {event.result}")
+    is_void = event.result == "void"
+    from_pot = table.carried - hand.carried_on
+    if sum(event.payoffs) != from_pot or (is_void and max(event.payoffs, default=0) > 0) or (hand.carried_on and not is_void):
+        raise Disagreement(
+            f"payoffs of hand {hand.hand_id} sum to {sum(event.payoffs)} with {from_pot} of the pot, result {event.result}"
+        )
     payoffs = [Payoff(s.seat, s.sitting, amount) for s, amount in zip(hand.seats, event.payoffs, strict=True)]
     won = {payoff.sitting: payoff.amount for payoff in payoffs}
     sittings = tuple(replace(s, stack=s.stack + won.get(s.sitting, 0)) for s in table.sittings)
-    table = replace(table, sittings=sittings, hand=None)
-    request = settle(hand.hand_id, payoffs, cause)
+    table = replace(table, sittings=sittings, hand=None, carried=hand.carried_on)
+    request = settle(hand.hand_id, payoffs, cause, table.table_id)
     return table, (request,) if request.transfers else _NOTHING
 
 
@@ -198,7 +220,7 @@ def _released(table: TableSeats, event: SeatReleased, cause: str) -> Step:
         raise Disagreement(f"seat {event.seat} is released with {event.amount}, its stack is {sitting.stack}")
     if table.hand is not None and any(seat.sitting == sitting.sitting for seat in table.hand.seats):
         raise Disagreement(f"seat {event.seat} is released during its hand")
-    requests: list[Request] = []
+    requests: list[TableRequest] = []
     for asked in table.asked:
         if asked.sitting == sitting.sitting:
             table = _answered(table, asked)

@@ -19,7 +19,8 @@ from diwan.chassis.store import StoredEvent
 from diwan.core.hashing import chain_start, feed_leaf
 from diwan.core.ledger.accounts import STANDING, STARTING_GRANT, escrow_account, named_id, player_account
 from diwan.core.ledger.books import EMPTY, Transfer, evolve
-from diwan.core.ledger.posting import LinkedSet, decide
+from diwan.core.ledger.posting import decide
+from diwan.core.ledger.requests import LinkedSet
 from diwan.core.ledger.seats import TableSeats, follow
 from diwan.core.log import LoggedEvent, StreamKind
 from diwan.core.table.events import BuyInRequested, TopUpRequested

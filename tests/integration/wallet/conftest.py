@@ -17,7 +17,7 @@ from diwan.chassis.migrate import migrate
 from diwan.core.ledger.accounts import OPERATOR, player_account
 from diwan.core.ledger.books import Transfer
 from diwan.core.ledger.events import AccountOpened
-from diwan.core.ledger.posting import Float, LinkedSet
+from diwan.core.ledger.requests import Float, LinkedSet
 from services.wallet.ledger import Ledger
 
 MIGRATIONS = Path(services.wallet.__file__).parent / "migrations"

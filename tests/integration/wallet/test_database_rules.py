@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from diwan.core.ledger.accounts import player_account
-from diwan.core.ledger.posting import LinkedSet
+from diwan.core.ledger.requests import LinkedSet
 from services.wallet.books import Remembered
 from tests.integration.wallet.conftest import moving, rich_players
 

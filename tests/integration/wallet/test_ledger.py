@@ -19,7 +19,8 @@ from diwan.core.ledger.accounts import (
     player_account,
 )
 from diwan.core.ledger.books import EMPTY, Transfer, evolve, fold
-from diwan.core.ledger.posting import Float, LinkedSet, Result, decide
+from diwan.core.ledger.posting import decide
+from diwan.core.ledger.requests import Float, LinkedSet, Result
 from diwan.wire.events import decode, encode
 from services.wallet import statements
 from services.wallet.books import SHARD, Remembered, Work, commit_in, split

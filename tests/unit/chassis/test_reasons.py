@@ -13,7 +13,7 @@ from diwan.chassis.errors import metadata_of, refusal_of, rejected_of, status_of
 from diwan.chassis.reasons import CATALOGUE, entry_of, rendered
 from diwan.core.decider import Rejected
 from diwan.core.fairness import Secret
-from diwan.core.ledger.posting import Result
+from diwan.core.ledger.requests import Result
 
 ROOT = Path(diwan.__file__).parent.parent
 ARABIC = re.compile("[\u0600-\u06ff]")

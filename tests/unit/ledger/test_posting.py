@@ -15,16 +15,8 @@ from diwan.core.ledger.accounts import (
 )
 from diwan.core.ledger.books import EMPTY, Account, Books, Transfer, fold, sums
 from diwan.core.ledger.events import AccountOpened
-from diwan.core.ledger.posting import (
-    Confirmation,
-    Decision,
-    Float,
-    LinkedSet,
-    Outcome,
-    Result,
-    Revocation,
-    decide,
-)
+from diwan.core.ledger.posting import Decision, decide
+from diwan.core.ledger.requests import Confirmation, Float, LinkedSet, Outcome, Result, Revocation
 
 AMAL, DINA = player_account("amal"), player_account("dina")
 SITTING = named_id(AMAL.account_id, "sitting")

@@ -5,7 +5,7 @@ import pytest
 from diwan.core.hand.events import HandEnded, HandSeat, HandStarted
 from diwan.core.hand.settings import HandSettings
 from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account
-from diwan.core.ledger.posting import Confirmation, LinkedSet, Revocation
+from diwan.core.ledger.requests import Confirmation, LinkedSet, Revocation
 from diwan.core.ledger.seats import Disagreement, TableSeats, follow
 from diwan.core.table.config import TableConfig
 from diwan.core.table.events import (
