@@ -20,7 +20,7 @@ from diwan.core.ledger.accounts import BOTS, BOTS_ISSUANCE, NAMESPACE, STANDING,
 from diwan.core.ledger.books import Account, Books, Transfer
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.ledger.posting import Decision, decide
-from diwan.core.ledger.requests import Confirmation, Float, LinkedSet, Outcome, Request, Revocation
+from diwan.core.ledger.requests import Confirmation, Float, LinkedSet, Outcome, Revocation, TableRequest
 from diwan.core.log import StreamKind
 from diwan.wire.events import encode
 from services.wallet import statements
@@ -58,14 +58,14 @@ class Work:
 
     __slots__ = ("account_ids", "event_bytes", "remembered", "request", "transfer_ids")
 
-    def __init__(self, request: Request, remembered: Remembered | None = None) -> None:
+    def __init__(self, request: TableRequest, remembered: Remembered | None = None) -> None:
         self.request = request
         self.remembered = remembered
         self.transfer_ids, self.account_ids = _named(request)
         self.event_bytes = _event_bytes(request)
 
 
-def _named(request: Request) -> tuple[list[str], list[str]]:
+def _named(request: TableRequest) -> tuple[list[str], list[str]]:
     match request:
         case LinkedSet(transfers=transfers):
             transfer_ids = [transfer.transfer_id for transfer in transfers]
@@ -82,7 +82,7 @@ def _named(request: Request) -> tuple[list[str], list[str]]:
             return [transfer_id], []
 
 
-def _event_bytes(request: Request) -> int:
+def _event_bytes(request: TableRequest) -> int:
     if not isinstance(request, LinkedSet):
         return _REVOCATION_BYTES
     size = 0

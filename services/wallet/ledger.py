@@ -17,7 +17,7 @@ from prometheus_client import Counter, Histogram
 
 from diwan.chassis.database import Connection, limited
 from diwan.chassis.store import Overloaded, UnknownOutcome
-from diwan.core.ledger.requests import Float, Request, Result
+from diwan.core.ledger.requests import Float, Result, TableRequest
 from services.wallet.books import (
     EVENT_BYTES_MAX,
     Done,
@@ -160,7 +160,7 @@ class Ledger:
         finally:
             await connection.close(timeout=STATEMENT_SECONDS)
 
-    async def ask(self, request: Request, remembered: Remembered | None = None) -> Done:
+    async def ask(self, request: TableRequest, remembered: Remembered | None = None) -> Done:
         """Decide a request, durably; raises `Overloaded`, `Unavailable` (nothing happened) or `UnknownOutcome`."""
         if self._closing or len(self._pending) >= PENDING_MAX:
             raise Overloaded(f"{len(self._pending)} requests are waiting")

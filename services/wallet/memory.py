@@ -9,7 +9,7 @@ from uuid import UUID
 
 from diwan.chassis.database import Connection
 from diwan.core.ledger.books import Account
-from diwan.core.ledger.posting import Float, LinkedSet, Request
+from diwan.core.ledger.requests import Float, LinkedSet, TableRequest
 from services.wallet.books import Draft, Head, Work, drafted, load_in
 
 ACCOUNTS_MAX: Final = 100_000
@@ -60,7 +60,7 @@ class Memory:
         return draft
 
 
-def may_go_ahead(request: Request) -> bool:
+def may_go_ahead(request: TableRequest) -> bool:
     """Tell whether a request reads nothing but accounts and its own transfers' ids.
 
     Only such a one may be decided while another commit is in flight: its accounts are remembered, and its ids are none

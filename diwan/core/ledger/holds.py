@@ -131,6 +131,8 @@ def void_hold(batch: Batch, request: HoldVoiding) -> Outcome:
     hold = batch.holds.get(request.hold_id)
     if hold is not None and (hold.resolution, hold.resolved_by) == ("voided", request.request_id):
         return Outcome((Verdict(request.request_id, Result.EXISTS),), is_done=True)
+    if request.request_id in batch.transfers or request.request_id in batch.holds:
+        return batch.refuse(request.request_id, Result.EXISTS_WITH_DIFFERENT_KIND)
     failed_before = batch.failed_before(request.request_id)
     if failed_before is not None:
         return Outcome((failed_before,), is_done=False)

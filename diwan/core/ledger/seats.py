@@ -202,7 +202,11 @@ def _ended(table: TableSeats, event: HandEnded, cause: str) -> Step:
             raise Disagreement(f"seat {seat.seat}: {seat.stack} and {payoff} do not make {stack}")
     is_void = event.result == "void"
     from_pot = table.carried - hand.carried_on
-    if sum(event.payoffs) != from_pot or (is_void and max(event.payoffs, default=0) > 0) or (hand.carried_on and not is_void):
+    if (
+        sum(event.payoffs) != from_pot
+        or (is_void and max(event.payoffs, default=0) > 0)
+        or (hand.carried_on and not is_void)
+    ):
         raise Disagreement(
             f"payoffs of hand {hand.hand_id} sum to {sum(event.payoffs)} with {from_pot} of the pot, result {event.result}"
         )

@@ -10,7 +10,7 @@ insert into currency (code) values ('CHIP');
 
 create table account (
     account_id uuid primary key,
-    kind text not null check (kind in ('player', 'escrow', 'issuance', 'bots', 'house')),
+    kind text not null check (kind in ('player', 'escrow', 'issuance', 'bots', 'house', 'pool', 'pot')),
     owner text not null,
     currency text not null references currency,
     balance bigint not null default 0 check (balance between -9007199254740991 and 9007199254740991),

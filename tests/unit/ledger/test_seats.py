@@ -1,10 +1,11 @@
 """What a table's stream means for the ledger: followed once, in order, and only while it adds up."""
 
 import pytest
+from msgspec.structs import replace
 
-from diwan.core.hand.events import HandEnded, HandSeat, HandStarted
+from diwan.core.hand.events import HandEnded, HandSeat, HandStarted, HandVoided
 from diwan.core.hand.settings import HandSettings
-from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account
+from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account, pot_account
 from diwan.core.ledger.requests import Confirmation, LinkedSet, Revocation
 from diwan.core.ledger.seats import Disagreement, TableSeats, follow
 from diwan.core.table.config import TableConfig
@@ -188,4 +189,71 @@ def test_a_table_that_plays_for_match_chips_never_reaches_the_wallet():
 )
 def test_events_that_do_not_add_up_are_refused_whole(events):
     """L10: a stream at odds with itself moves no chip; its table waits for an operator."""
+    assert refused(*events)
+
+
+POT = pot_account(TABLE)
+
+
+def voided(carried: int) -> HandVoided:
+    return HandVoided("no_raise", (), 1, "system", carried)
+
+
+def sides(requests: list[object]) -> list[tuple[str, str, int, str]]:
+    return [(t.debit_account, t.credit_account, t.amount, t.code) for r in requests[2:] for t in r.transfers]
+
+
+CARRIED = (*SEATED, started(100, 100), voided(20), ended((-10, -10), (90, 90), "void"))
+
+
+def test_what_a_void_hand_carries_over_stands_in_the_tables_pot_and_goes_to_who_wins_it():
+    """A6, L10: escrow to pot, pot to escrow, each in its hand's one linked set."""
+    table, requests = given(
+        *CARRIED, replace(started(90, 90), carried=20, hand_id=named_id(TABLE, "hand/2")), ended((70, -50), (160, 40))
+    )
+
+    first, second = (escrow_account(sitting).account_id for sitting in (S0, S1))
+    assert sides(requests) == [
+        (first, POT.account_id, 10, "carried"),
+        (second, POT.account_id, 10, "carried"),
+        (second, first, 50, "hand"),
+        (POT.account_id, first, 20, "carried_won"),
+    ]
+    assert requests[2].opens == (POT,)
+    assert table.carried == 0
+    assert [sitting.stack for sitting in table.sittings] == [160, 40]
+
+
+def test_a_second_void_hand_adds_to_the_pot():
+    table, requests = given(
+        *CARRIED, replace(started(90, 90), carried=20), voided(30), ended((-10, 0), (80, 90), "void")
+    )
+
+    assert table.carried == 30
+    assert sides(requests)[-1] == (escrow_account(S0).account_id, POT.account_id, 10, "carried")
+
+
+def test_an_interrupted_hand_leaves_the_pot_as_it_was():
+    table, requests = given(*CARRIED, replace(started(90, 90), carried=20), voided(20), ended((0, 0), (90, 90), "void"))
+
+    assert table.carried == 20
+    assert len(requests) == 3
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (*CARRIED, started(90, 90)),
+        (*CARRIED, replace(started(90, 90), carried=21)),
+        (*CARRIED, replace(started(90, 90), carried=20), ended((50, -50), (140, 40))),
+        (*CARRIED, replace(started(90, 90), carried=20), ended((71, -50), (161, 40))),
+        (*CARRIED, replace(started(90, 90), carried=20), voided(19)),
+        (*SEATED, voided(0)),
+        (*SEATED, started(100, 100), voided(20), ended((-10, -10), (90, 90))),
+        (*SEATED, started(100, 100), voided(20), ended((10, -30), (110, 70), "void")),
+        (*SEATED, started(100, 100), voided(21), ended((-10, -10), (90, 90), "void")),
+    ],
+)
+def test_carried_chips_that_do_not_add_up_are_refused_whole(events: tuple[TableEvent, ...]):
+    """L10."""
     assert refused(*events)
