@@ -11,6 +11,10 @@ _log = structlog.get_logger(__name__)
 
 
 def raise_alarm(kind: str, message: str) -> None:
-    """Tell operations. Kinds: ``fork`` (store and bus disagree), ``poison`` (a stream was set aside), ``shredding`` (old secrets remain)."""
+    """Tell operations.
+
+    Kinds: ``fork`` (store and bus disagree), ``poison`` (a stream was set aside), ``shredding`` (old secrets remain),
+    ``reconcile`` (the ledger does not add up).
+    """
     ALARMS.labels(kind).inc()
     _log.error("alarm", kind=kind, message=message)

@@ -24,7 +24,13 @@ _FACT_CHARACTERS_MAX: Final = 200
 _FACTS_MAX: Final = 16
 _FACT_NAME: Final = re.compile(r"[a-z][a-zA-Z0-9_-]{0,63}").fullmatch
 
-_RETRY_SECONDS: Final = {"SERVER_BUSY": 1, "TABLE_BUSY": 1, "RATE_LIMITED": 1, "WALLET_UNAVAILABLE": 2}
+_RETRY_SECONDS: Final = {
+    "SERVER_BUSY": 1,
+    "TABLE_BUSY": 1,
+    "RATE_LIMITED": 1,
+    "WALLET_UNAVAILABLE": 2,
+    "RECONCILE_RUNNING": 2,
+}
 """Reasons that say when asking again makes sense."""
 
 

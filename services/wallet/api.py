@@ -24,7 +24,17 @@ from diwan.core.ledger.books import Account, Transfer
 from diwan.core.ledger.requests import LinkedSet, Result
 from services.wallet.books import Done, Remembered
 from services.wallet.ledger import DATABASE_TROUBLE, Ledger, Unavailable, is_own_fault
-from services.wallet.projections import StatementLine, account_in, entries_in, totals_in
+from services.wallet.projections import (
+    ACCOUNT_KINDS,
+    StatementLine,
+    Wanted,
+    account_in,
+    accounts_in,
+    entries_in,
+    totals_in,
+)
+from services.wallet.reconcile.reconciler import Reconciler
+from services.wallet.reconcile.telling import reconcile_response
 
 REASON_CHARACTERS_MAX: Final = 500
 CODES: Final = frozenset({"buy_in", "top_up"})
@@ -36,9 +46,12 @@ _UUID4: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]
 class WalletServicer:
     """Answers for ``WalletService``. ``consumer`` is the name under which the table feed is followed."""
 
-    def __init__(self, ledger: Ledger, database: Database, *, starting_grant: int, consumer: str) -> None:
+    def __init__(
+        self, ledger: Ledger, database: Database, reconciler: Reconciler, *, starting_grant: int, consumer: str
+    ) -> None:
         self._ledger = ledger
         self._database = database
+        self._reconciler = reconciler
         self._starting_grant = starting_grant
         self._consumer = consumer
 
@@ -135,6 +148,18 @@ class WalletServicer:
             quarantined_tables=totals.quarantined,
         )
 
+    async def ListAccounts(self, request: pb.ListAccountsRequest, _call: Call) -> pb.ListAccountsResponse:
+        """Return a page of accounts by id, of one kind or of all."""
+        if request.kind and request.kind not in ACCOUNT_KINDS:
+            raise Rejected("FIELD_INVALID", field="kind", why=f"one of {', '.join(ACCOUNT_KINDS)}")
+        wanted = Wanted(request.kind, with_closed=request.with_closed)
+        page = await self._read(lambda c: accounts_in(c, wanted, request.page_size, request.page_token))
+        return pb.ListAccountsResponse(accounts=map(_account, page.accounts), next_page_token=page.next_token)
+
+    async def Reconcile(self, _request: pb.ReconcileRequest, _call: Call) -> pb.ReconcileResponse:
+        """Add everything up now, in one snapshot."""
+        return reconcile_response(await self._reconciler.on_demand())
+
     async def _asked(self, request: LinkedSet, remembered: Remembered | None = None) -> Done:
         try:
             done = await self._ledger.ask(request, remembered)
@@ -186,6 +211,7 @@ def _account(account: Account) -> pb.Account:
         balance=account.balance,
         version=account.version,
         currency=account.currency,
+        is_closed=account.is_closed,
     )
 
 

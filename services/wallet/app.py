@@ -22,6 +22,7 @@ from diwan.chassis.settings import needed
 from diwan.core.ledger.requests import Float
 from services.wallet.api import WalletServicer
 from services.wallet.ledger import Ledger
+from services.wallet.reconcile.reconciler import Reconciler
 from services.wallet.settings import WalletSettings
 from services.wallet.settlement import Settlement
 
@@ -49,7 +50,9 @@ async def build(settings: WalletSettings) -> AsyncIterator[Service]:
         database = await Database.open(writer, size=settings.database_connections, application="wallet")
         stack.push_async_callback(database.close)
         await database.run(assert_settings)
-        ledger = Ledger(_connector(writer), bots_float=bots_float, on_commit=feed_task.wake)
+        # The statements are planned once: their arrays differ only in length.
+        connect = _connector(writer, "wallet-ledger", plan_cache_mode="force_generic_plan")
+        ledger = Ledger(connect, bots_float=bots_float, on_commit=feed_task.wake)
         await ledger.prepare()
         consumer, source = _consumer(settings, database, bots_float, feed_task, bus)
         stack.push_async_callback(source.close)
@@ -57,13 +60,23 @@ async def build(settings: WalletSettings) -> AsyncIterator[Service]:
         stack.push_async_callback(feed_task.close)
         consumer.start()
         stack.push_async_callback(consumer.close)
-        servicer = WalletServicer(ledger, database, starting_grant=settings.starting_grant, consumer=CONSUMER)
+        reconciler = Reconciler(
+            _connector(
+                writer, "wallet-reconcile", transaction_timeout="1h", idle_in_transaction_session_timeout="1min"
+            ),
+            CONSUMER,
+            every_seconds=settings.reconcile_seconds,
+            full_seconds=settings.reconcile_full_seconds,
+        )
+        servicer = WalletServicer(
+            ledger, database, reconciler, starting_grant=settings.starting_grant, consumer=CONSUMER
+        )
         yield Service(
             served=[
                 Served(DESCRIPTOR.services_by_name["WalletService"], servicer),
                 served_feed(Feed(database, FEEDS["wallet"])),
             ],
-            background={"ledger": ledger.run},
+            background={"ledger": ledger.run, "reconcile": reconciler.run},
         )
 
 
@@ -102,13 +115,10 @@ def _consumer(
     return consumer, source
 
 
-def _connector(dsn: str) -> Callable[[], Awaitable[Connection]]:
+def _connector(dsn: str, application: str, **server_settings: str) -> Callable[[], Awaitable[Connection]]:
     async def connect() -> Connection:
-        # The statements are planned once: their arrays differ only in length.
         connection: Connection = await asyncpg.connect(
-            dsn,
-            timeout=UNIT_SECONDS,
-            server_settings={"application_name": "wallet-ledger", "plan_cache_mode": "force_generic_plan"},
+            dsn, timeout=UNIT_SECONDS, server_settings={"application_name": application, **server_settings}
         )
         return connection
 

@@ -20,3 +20,7 @@ class WalletSettings(ServiceSettings):
     """Below it the bots' account gets new chips, by a ledger line of its own."""
     bots_float_amount: int = Field(default=10_000_000, ge=1, le=AMOUNT_MAX)
     """How many chips the bots' account then gets, at least what is asked of it."""
+    reconcile_seconds: float = Field(default=10.0, gt=0)
+    """How often what is new in the ledger is added up again."""
+    reconcile_full_seconds: float = Field(default=6 * 3600.0, gt=0)
+    """How often the whole ledger is added up again, from its first event on; also soon after every start."""

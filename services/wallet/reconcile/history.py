@@ -1,0 +1,215 @@
+"""The ledger's events folded again, each held against the rows that its commit left in the books (L1, L2, L4, L5, L7).
+
+A full pass begins at the first event and ends with every balance. A pass that goes on behind a version begins with what
+the books said there, which an earlier pass has checked: by induction both say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
+
+import asyncpg
+from msgspec import Struct
+
+from diwan.core.hashing import ChainHead, StoredEvent, verify_chain
+from diwan.core.ledger.accounts import MAY_OWE
+from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
+from diwan.wire.events import WireError, decode
+from services.wallet.books import SHARD
+from services.wallet.reconcile.findings import Check, Findings
+
+
+class Known(Struct):
+    """An account as its events make it; ``touched`` is the last commit that moved it."""
+
+    kind: str
+    owner: str
+    currency: str
+    balance: int = 0
+    version: int = 0
+    touched: int = 0
+
+
+type Row = Mapping[str, Any]
+"""A transfer as the books hold it, by the names of its columns."""
+
+_TOLD: Final = ("debit_account", "credit_account", "amount", "code", "cause")
+_SIDES: Final = (("debit", "gives"), ("credit", "takes"))
+
+
+def stored_event(record: asyncpg.Record) -> StoredEvent:
+    """Return an event as the store has it."""
+    return StoredEvent(
+        record["version"],
+        record["type_id"],
+        record["schema_v"],
+        record["recorded_at_ms"],
+        record["command_id"].bytes,
+        record["body"],
+        record["prev_hash"],
+        record["hash"],
+    )
+
+
+def read(event: StoredEvent) -> LedgerCommitted | str:
+    """Return what an event says, or why it cannot be read."""
+    try:
+        found = decode(event.type_id, event.schema_v, event.body).event
+    except (WireError, ValueError) as error:
+        return f"cannot be read: {error}"
+    return found if isinstance(found, LedgerCommitted) else f"is a {type(found).__name__}"
+
+
+def named_in(commit: LedgerCommitted) -> Iterable[str]:
+    """Yield the accounts that a commit moves."""
+    for transfer in commit.transfers:
+        yield transfer.debit_account
+        yield transfer.credit_account
+
+
+class History:
+    """Takes events in order with the rows of each, and knows afterwards what every account must hold."""
+
+    def __init__(self, findings: Findings, head: ChainHead) -> None:
+        self._findings = findings
+        self._head = head
+        self._odd: set[tuple[str, Check]] = set()
+        self.accounts: dict[str, Known] = {}
+
+    @property
+    def version(self) -> int:
+        """The newest event that was taken."""
+        return self._head.version
+
+    def begin(self, account_id: str, known: Known) -> None:
+        """Start with an account as an earlier pass has left it."""
+        self.accounts.setdefault(account_id, known)
+
+    def take(
+        self,
+        stored: StoredEvent,
+        commit: LedgerCommitted | str,
+        rows: Mapping[str, Row],
+        refused: Mapping[str, str],
+    ) -> None:
+        """Hold one event against the transfers and refusals of its commit."""
+        version = stored.version
+        self._findings.checked["events"] += 1
+        fault = verify_chain(SHARD.bytes, self._head, (stored,)).fault
+        if fault is not None:
+            self._findings.add("events", f"event {version} does not continue the chain: {fault}", version)
+        self._head = ChainHead(version, stored.hash, stored.recorded_at_ms)
+        if isinstance(commit, str):
+            self._findings.add("events", f"event {version} {commit}", version)
+            return
+        self._open(commit, version)
+        for transfer in commit.transfers:
+            self._post(transfer, rows.get(transfer.transfer_id), version)
+        self._leftovers(commit, rows.values(), refused, version)
+
+    def _open(self, commit: LedgerCommitted, version: int) -> None:
+        for opened in commit.accounts:
+            if opened.account_id in self.accounts:
+                text = f"account {opened.account_id} of {opened.owner} is opened twice"
+                self._findings.add("events", text, version, opened.account_id)
+                continue
+            self.accounts[opened.account_id] = Known(opened.kind, opened.owner, opened.currency, touched=version)
+
+    def _post(self, transfer: LedgerTransfer, row: Row | None, version: int) -> None:
+        debit, credit = self.accounts.get(transfer.debit_account), self.accounts.get(transfer.credit_account)
+        if debit is None or credit is None or debit is credit:
+            text = f"transfer {transfer.transfer_id} is not between two accounts that were opened"
+            self._findings.add("events", text, version)
+            return
+        if row is None:
+            text = f"transfer {transfer.transfer_id} of {transfer.amount} is in the event and not in the books"
+            self._findings.add("events", text, version, transfer.debit_account)
+            self._findings.add("versions", f"entry {debit.version + 1} of the account is not there", version,
+                               transfer.debit_account)  # fmt: skip
+        else:
+            self._compare(transfer, row, version)
+            for (side, verb), known in zip(_SIDES, (debit, credit), strict=True):
+                self._compare_leg(
+                    known, row[f"{side}_account"], (row[f"{side}_version"], row[f"{side}_previous"]), verb, version
+                )
+        self._move(transfer.debit_account, debit, -transfer.amount, version)
+        self._move(transfer.credit_account, credit, transfer.amount, version)
+
+    def _compare(self, transfer: LedgerTransfer, row: Row, version: int) -> None:
+        differing = [
+            f"{name} {row[name]} instead of {getattr(transfer, name)}"
+            for name in _TOLD
+            if row[name] != getattr(transfer, name)
+        ]
+        if differing:
+            text = f"transfer {transfer.transfer_id} stands in the books with {', '.join(differing)}"
+            self._findings.add("events", text, version, transfer.debit_account)
+
+    def _compare_leg(self, known: Known, account_id: str, leg: tuple[int, int], verb: str, version: int) -> None:
+        number, previous = leg
+        self._findings.checked["versions"] += 1
+        self._findings.checked["balances"] += 1
+        if number != known.version + 1:
+            text = f"an entry of {known.owner} that {verb} is number {number}, must be {known.version + 1}"
+            self._at_odds(account_id, "versions", text, version)
+        if previous != known.balance:
+            text = f"an entry of {known.owner} that {verb} begins at {previous}, must be {known.balance}"
+            self._at_odds(account_id, "balances", text, version)
+
+    def _move(self, account_id: str, known: Known, amount: int, version: int) -> None:
+        known.balance += amount
+        known.version += 1
+        known.touched = version
+        if known.balance < 0 and known.kind not in MAY_OWE:
+            text = f"the {known.kind} account of {known.owner} owes {-known.balance}"
+            self._at_odds(account_id, "balances", text, version)
+
+    def _leftovers(
+        self, commit: LedgerCommitted, rows: Collection[Row], refused: Mapping[str, str], version: int
+    ) -> None:
+        posted = {transfer.transfer_id for transfer in commit.transfers}
+        for row in rows:
+            if row["transfer_id"] not in posted:
+                text = f"transfer {row['transfer_id']} of {row['amount']} is in the books and not in the event"
+                self._findings.add("events", text, version, row["debit_account"])
+        said = {refusal.transfer_id: refusal.reason for refusal in commit.refusals}
+        for transfer_id in sorted(said.keys() | refused.keys()):
+            if said.get(transfer_id) != refused.get(transfer_id):
+                text = (
+                    f"the refusal of {transfer_id}: the event says {said.get(transfer_id, 'nothing')}, "
+                    f"the books say {refused.get(transfer_id, 'nothing')}"
+                )
+                self._findings.add("events", text, version)
+
+    def compare_account(self, record: asyncpg.Record) -> None:
+        """Hold an account of the books against what its events make of it."""
+        account_id = record["account_id"]
+        known = self.accounts.get(account_id)
+        if known is None:
+            self._findings.add("events", f"account {account_id} was opened by no event", 0, account_id)
+            return
+        self._findings.checked["balances"] += 1
+        self._findings.checked["versions"] += 1
+        if (record["kind"], record["owner"], record["currency"]) != (known.kind, known.owner, known.currency):
+            self._findings.add("events", f"account {account_id} was opened as {known.kind} of {known.owner}", 0,
+                               account_id)  # fmt: skip
+        if record["balance"] != known.balance:
+            text = (
+                f"the {known.kind} account of {known.owner} holds {record['balance']}, its entries make {known.balance}"
+            )
+            self._at_odds(account_id, "balances", text, known.touched)
+        if record["version"] != known.version:
+            text = f"the {known.kind} account of {known.owner} counts {record['version']} entries, there are {known.version}"
+            self._at_odds(account_id, "versions", text, known.touched)
+        if known.kind == "issuance":
+            self._findings.checked["issuance"] += 1
+            if record["balance"] != known.balance:
+                text = f"{known.owner} issued {-known.balance}, its account says {-record['balance']}"
+                self._findings.add("issuance", text, known.touched, account_id)
+
+    def _at_odds(self, account_id: str, check: Check, text: str, version: int) -> None:
+        """Add an account's first fault of a kind: what follows on it follows from it."""
+        if (account_id, check) not in self._odd:
+            self._odd.add((account_id, check))
+            self._findings.add(check, text, version, account_id)
