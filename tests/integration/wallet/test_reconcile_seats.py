@@ -164,6 +164,7 @@ async def test_a_closed_account_that_holds_something_is_found(room, prepared):
     await room.caught_up()
     account_id = escrow_account(seat.sitting).account_id
     async with owner_of(prepared) as owner:
+        await owner.execute("alter table account drop constraint account_closes_empty")
         await owner.execute("update account set balance = 3 where account_id = $1 and is_closed", account_id)
         report = await look_through(owner)
 
