@@ -107,7 +107,7 @@ async def accounts_in(connection: Connection, wanted: Wanted, size: int, token: 
     """Return a page of accounts; raises `Rejected` for a size or a token that is none."""
     count = _page_size(size)
     after = _FIRST_ID if not token else _account_of(token)
-    rows = await connection.fetch(statements.ACCOUNTS, wanted.kind, wanted.with_closed, after, count + 1)
+    rows = await connection.fetch(statements.ACCOUNT_PAGE, wanted.kind, wanted.with_closed, after, count + 1)
     accounts = [Account(*row) for row in rows[:count]]
     return AccountPage(accounts, _account_token(accounts[-1].account_id) if len(rows) > count else "")
 

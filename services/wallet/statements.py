@@ -79,7 +79,7 @@ select account_id::text, kind, owner, currency, balance, version, is_closed
 from account where account_id = $1::uuid
 """
 
-ACCOUNTS: Final = """
+ACCOUNT_PAGE: Final = """
 select account_id::text, kind, owner, currency, balance, version, is_closed
 from account where ($1 = '' or kind = $1) and ($2 or not is_closed) and account_id > $3::uuid
 order by account_id limit $4
