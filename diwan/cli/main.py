@@ -7,6 +7,7 @@ import typer
 
 from diwan.cli import doctor, hands, phh, play, prepare, replay, scenarios, tables, token, up
 from diwan.cli.demo.command import demo
+from diwan.cli.reconcile.command import run as reconcile
 
 # What is tried again is the client library's business; a line for every attempt would stand in the middle of a game.
 stamina.instrumentation.set_on_retry_hooks([])
@@ -29,4 +30,5 @@ app.command("token")(token.token)
 app.add_typer(tables.app, name="tables")
 app.command("play")(play.play)
 app.command("replay")(replay.replay)
+app.command("reconcile")(reconcile)
 app.command("hands")(hands.hands)

@@ -61,6 +61,23 @@ class Wallet:
         """Return the sums that must hold."""
         return await self._connection.unary(self._stub.GetTotals, wallet_service_pb2.GetTotalsRequest())
 
+    async def accounts(
+        self, *, kind: str = "", with_closed: bool = False, page_size: int = 500
+    ) -> AsyncIterator[wallet_service_pb2.Account]:
+        """Iterate over accounts by id. For operators and auditors."""
+        request = wallet_service_pb2.ListAccountsRequest(kind=kind, with_closed=with_closed, page_size=page_size)
+        while True:
+            page = await self._connection.unary(self._stub.ListAccounts, request)
+            for account in page.accounts:
+                yield account
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def reconcile(self) -> wallet_service_pb2.ReconcileResponse:
+        """Have everything added up now. RECONCILE_RUNNING: it takes longer; ask again for the result."""
+        return await self._connection.unary(self._stub.Reconcile, wallet_service_pb2.ReconcileRequest())
+
 
 class Audit:
     """The independent audit."""

@@ -2,12 +2,16 @@
 
 import asyncio
 import random  # noqa: TID251  (attacks may use chance)
+import secrets
 from contextlib import asynccontextmanager
 from uuid import uuid4
 
 import asyncpg
+from msgspec import structs
 
 from diwan.core.hashing import event_hash
+from diwan.core.ledger.events import LedgerTransfer
+from diwan.wire.events import decode, encode
 from services.wallet.books import SHARD
 from services.wallet.reconcile.findings import CHECKS
 from services.wallet.reconcile.passing import Pass
@@ -90,3 +94,24 @@ async def put(connection, version, body, *, rehash):
         before = digest
     if rehash:
         await connection.execute("update stream set head_hash = $1", before)
+
+
+async def forge(owner, debit, credit, amount, cause="table/forged/7"):
+    """Put a transfer between two escrows into the last commit: event, chain, rows and balances, all consistent."""
+    event = await owner.fetchrow("select * from event order by version desc limit 1")
+    commit = decode(event["type_id"], event["schema_v"], event["body"]).event
+    made_up = LedgerTransfer(str(uuid4()), debit, credit, amount, "hand", cause)
+    commit = structs.replace(commit, transfers=(*commit.transfers, made_up))
+    await put(owner, event["version"], encode(commit, nonce=secrets.token_bytes(16)).body, rehash=True)
+    await owner.execute(
+        "insert into transfer (transfer_id, debit_account, debit_version, debit_previous, credit_account,"
+        " credit_version, credit_previous, currency, amount, code, cause, ledger_version, posted_at_ms)"
+        " select $1, d.account_id, d.version + 1, d.balance, c.account_id, c.version + 1, c.balance, 'CHIP', $4,"
+        " 'hand', $5, $6, 0 from account d, account c where d.account_id = $2 and c.account_id = $3",
+        made_up.transfer_id, debit, credit, amount, made_up.cause, event["version"],
+    )  # fmt: skip
+    for account_id, change in ((debit, -amount), (credit, amount)):
+        await owner.execute(
+            "update account set balance = balance + $2, version = version + 1 where account_id = $1", account_id, change
+        )
+    return event["version"]

@@ -1,21 +1,17 @@
 """Escrow = stack at the same place of the table feed, seat by seat, asked of a running wallet over gRPC."""
 
 import asyncio
-import secrets
 from uuid import uuid4
 
 import pytest
 import pytest_asyncio
-from msgspec.structs import replace
 
 from diwan.api.wallet.v1 import wallet_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.core.ledger.accounts import escrow_account
-from diwan.core.ledger.events import LedgerTransfer
-from diwan.wire.events import decode, encode
 from tests.integration.wallet.conftest import make
 from tests.integration.wallet.room import Refused, a_room
-from tests.integration.wallet.sabotage import broken, look_through, owner_of, put
+from tests.integration.wallet.sabotage import broken, forge, look_through, owner_of
 
 # One room for all of these tests: what spoils its books is rolled back.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -102,27 +98,6 @@ async def test_a_funding_that_runs_ahead_of_the_feed_is_no_finding(room):
     await room.fund(table, str(uuid4()), table.seats[1].player, 100)
 
     assert not_held((await reconciled(room))[0]) == {}
-
-
-async def forge(owner, debit, credit, amount):
-    """Put a transfer between two escrows into the last commit: event, chain, rows and balances, all consistent."""
-    event = await owner.fetchrow("select * from event order by version desc limit 1")
-    commit = decode(event["type_id"], event["schema_v"], event["body"]).event
-    made_up = LedgerTransfer(str(uuid4()), debit, credit, amount, "hand", "table/forged/7")
-    commit = replace(commit, transfers=(*commit.transfers, made_up))
-    await put(owner, event["version"], encode(commit, nonce=secrets.token_bytes(16)).body, rehash=True)
-    await owner.execute(
-        "insert into transfer (transfer_id, debit_account, debit_version, debit_previous, credit_account,"
-        " credit_version, credit_previous, currency, amount, code, cause, ledger_version, posted_at_ms)"
-        " select $1, d.account_id, d.version + 1, d.balance, c.account_id, c.version + 1, c.balance, 'CHIP', $4,"
-        " 'hand', $5, $6, 0 from account d, account c where d.account_id = $2 and c.account_id = $3",
-        made_up.transfer_id, debit, credit, amount, made_up.cause, event["version"],
-    )  # fmt: skip
-    for account_id, change in ((debit, -amount), (credit, amount)):
-        await owner.execute(
-            "update account set balance = balance + $2, version = version + 1 where account_id = $1", account_id, change
-        )
-    return event["version"]
 
 
 async def test_an_escrow_off_by_one_is_found_though_everything_else_was_mended(room, prepared):

@@ -1,0 +1,1 @@
+"""``diwan reconcile``: both feeds folded again beside the wallet's own word."""
