@@ -1,6 +1,7 @@
 """What a player's program does for a fair deck by itself: it contributes seeds and checks its cards' proofs."""
 
 import secrets
+from collections.abc import Iterator
 
 from diwan.api.event.v1 import hand_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
@@ -78,10 +79,17 @@ class ProofKeeper:
         if private.hand_id != self._hand_id:
             self._waiting = [*self._waiting[-1:], private]
             return
-        for reveal in private.reveals:
+        for reveal in _all_reveals(private):
             if not verify_reveal(private.hand_id, self._root, _reveal_of(reveal)):
                 raise ProofFailed(private.hand_id, f"position {reveal.position} is not in the committed deck")
             self.reveals_checked += 1
+
+
+def _all_reveals(private: view_pb2.PrivateView) -> Iterator[hand_pb2.Reveal]:
+    yield from private.reveals
+    for name in ("glanced", "discarded"):
+        if private.HasField(name):
+            yield getattr(private, name)
 
 
 def _reveal_of(reveal: hand_pb2.Reveal) -> Reveal:

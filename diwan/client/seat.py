@@ -1,6 +1,7 @@
 """A seat's stream as a player's program sees it: messages down, decisions up, seeds and proofs by themselves."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, Final, Self
 from uuid import uuid4
 
@@ -60,6 +61,7 @@ class SeatStream:
         self._call: Any = None
         self._is_resumed = False
         self._decided_turn = 0
+        self._used_version = 0  # a power's own: views before it are of the past
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -74,10 +76,37 @@ class SeatStream:
         return next((seat.seat for seat in seats if seat.player == self.player), None)
 
     @property
+    def held(self) -> Sequence[hand_pb2.Reveal]:
+        """Our own cards of the hand in view; empty until they have come, which is right behind the view."""
+        private, table = self.private, self.table
+        if private is None or table is None or private.hand_id != table.hand.hand_id:
+            return ()
+        return private.reveals
+
+    @property
+    def window(self) -> view_pb2.ResponseWindow | None:
+        """The open response window of a Short Anchor, if it is ours to answer and we have not."""
+        table = self.table
+        if table is None or not table.hand.naiko.HasField("window"):
+            return None
+        window = table.hand.naiko.window
+        return window if window.seat == self.seat and window.turn > self._decided_turn else None
+
+    @property
+    def powers(self) -> Sequence[view_pb2.PowerOffer]:
+        """The powers that we may use now, before we act or, with the Seal Shield, to answer."""
+        table, seat = self.table, self.seat
+        if table is None or seat is None or table.version < self._used_version:
+            return ()
+        return [offer for offer in table.hand.naiko.powers if offer.seat == seat and not offer.why_not]
+
+    @property
     def decision(self) -> view_pb2.Decision | None:
         """The open decision, if it is ours and we have not made it: the view may be older than our answer."""
         table = self.table
         if table is None or not table.HasField("hand") or not table.hand.HasField("decision"):
+            return None
+        if table.version < self._used_version:
             return None
         decision = table.hand.decision
         return decision if decision.seat == self.seat and decision.turn > self._decided_turn else None
@@ -125,11 +154,43 @@ class SeatStream:
 
         Raises `DiwanError`: the refusal, or UNKNOWN_OUTCOME when no answer came; ask again with the same id then.
         """
+        action = pb.Action(turn=turn, kind=action_kind(kind), to=to, is_all_in=is_all_in)
+        result = await self._ask(pb.PlayRequest(request_id=_id(request_id), action=action), seconds)
+        self._decided_turn = max(self._decided_turn, turn)
+        return result
+
+    async def use_power(
+        self,
+        turn: int,
+        power: str,
+        *,
+        target: int | None = None,
+        discard: int | None = None,
+        request_id: str | None = None,
+        seconds: float = ANSWER_SECONDS_MAX,
+    ) -> pb.CommandResult:
+        """Use a power of Naiko before acting: "hidden_glance", "sleeve_trick" or "short_anchor". Raises as `act` does.
+
+        ``target`` is the seat of the Anchor; ``discard`` the position of the own card that the Trick throws away.
+        """
+        use = pb.PowerUse(turn=turn, power=power, target=target, discard=discard)
+        result = await self._ask(pb.PlayRequest(request_id=_id(request_id), use_power=use), seconds)
+        self._used_version = max(self._used_version, result.last_version)
+        return result
+
+    async def answer_anchor(
+        self, turn: int, answer: str, *, request_id: str | None = None, seconds: float = ANSWER_SECONDS_MAX
+    ) -> pb.CommandResult:
+        """Answer a Short Anchor: "seal_shield" or "pass"; ``turn`` is the window's. Raises as `act` does."""
+        said = pb.AnchorAnswer(turn=turn, answer=answer)
+        result = await self._ask(pb.PlayRequest(request_id=_id(request_id), answer_anchor=said), seconds)
+        self._decided_turn = max(self._decided_turn, turn)
+        return result
+
+    async def _ask(self, request: pb.PlayRequest, seconds: float) -> pb.CommandResult:
         if self._task is None or self._task.done():
             raise _unknown_outcome()
-        request_id = request_id or str(uuid4())
-        action = pb.Action(turn=turn, kind=action_kind(kind), to=to, is_all_in=is_all_in)
-        request = pb.PlayRequest(request_id=request_id, action=action)
+        request_id = request.request_id
         answer: asyncio.Future[pb.CommandResult] = asyncio.get_running_loop().create_future()
         self._unanswered[request_id] = (request, answer)
         try:
@@ -142,7 +203,6 @@ class SeatStream:
             self._unanswered.pop(request_id, None)
         if result.HasField("refusal"):
             raise error_of_refusal(result.refusal)
-        self._decided_turn = max(self._decided_turn, turn)
         return result
 
     async def _say(self, request: pb.PlayRequest) -> None:
@@ -227,6 +287,10 @@ class SeatStream:
         for _, answer in self._unanswered.values():
             if not answer.done():
                 answer.set_exception(_unknown_outcome())
+
+
+def _id(request_id: str | None) -> str:
+    return request_id or str(uuid4())
 
 
 def action_kind(kind: int | str) -> Any:

@@ -153,6 +153,38 @@ class Tables:
         )
         return (await self._connection.unary(self._stub.Act, request)).result
 
+    async def use_power(
+        self,
+        table_id: str,
+        turn: int,
+        power: str,
+        *,
+        target: int | None = None,
+        discard: int | None = None,
+        player: str = "",
+        request_id: str | None = None,
+    ) -> pb.CommandResult:
+        """Use a power of Naiko by a unary call; fields as in `SeatStream.use_power`. A refusal is raised."""
+        request = pb.UsePowerRequest(
+            request_id=request_id or new_request_id(),
+            table_id=table_id,
+            use=pb.PowerUse(turn=turn, power=power, target=target, discard=discard),
+            on_behalf_of=player,
+        )
+        return (await self._connection.unary(self._stub.UsePower, request)).result
+
+    async def answer_anchor(
+        self, table_id: str, turn: int, answer: str, *, player: str = "", request_id: str | None = None
+    ) -> pb.CommandResult:
+        """Answer a Short Anchor by a unary call; fields as in `SeatStream.answer_anchor`. A refusal is raised."""
+        request = pb.AnswerAnchorRequest(
+            request_id=request_id or new_request_id(),
+            table_id=table_id,
+            answer=pb.AnchorAnswer(turn=turn, answer=answer),
+            on_behalf_of=player,
+        )
+        return (await self._connection.unary(self._stub.AnswerAnchor, request)).result
+
     def watch(
         self, table_id: str, *, after_version: int = 0, player: str = "", patience_seconds: float = PATIENCE_SECONDS
     ) -> Watching:

@@ -12,12 +12,14 @@ from diwan.core.cards import Card
 from diwan.core.fairness.deck import Reveal
 from diwan.core.games import GAMES
 from diwan.core.games.naiko.viewing import discarded_by, glanced_by, naiko_view
-from diwan.core.games.sarab import forced_bet_of
+from diwan.core.games.sarab import bound_to_stay, deals_to_next_step, forced_bet_of, is_void_unless_bet
 from diwan.core.hand.betting import legal_actions
-from diwan.core.hand.events import Position
+from diwan.core.hand.events import CardGlanced, CardSwapped, HandStarted, Position
 from diwan.core.hand.pots import cut_pots
 from diwan.core.hand.state import EndedHand, LiveHand
 from diwan.core.table.config import TableConfig
+from diwan.core.table.events import TableEvent
+from diwan.core.table.games import TABLE_GAMES
 from diwan.core.table.playing import poker_of
 from diwan.core.table.state import SeatState, TableState
 from diwan.core.view import (
@@ -98,6 +100,18 @@ def private_view(state: TableState, player: str, reveal: Callable[[Position], Re
     return None
 
 
+def shown_to(state: TableState, act: TableEvent) -> tuple[str, ...]:
+    """Return the players whose `private_view` is another one after a command; ``act`` is its first event (S1)."""
+    match act:
+        case HandStarted():
+            return tuple([seat.player for seat in act.seats])
+        case CardGlanced() | CardSwapped():
+            seat = state.seat(act.seat)
+            return () if seat is None else (seat.player,)
+        case _:
+            return ()
+
+
 def holdings_of(state: TableState) -> Iterable[tuple[Seat, tuple[Position, ...]]]:
     """Return each dealt seat with the positions that it holds."""
     live = _live(state)
@@ -132,7 +146,7 @@ def _seat_view(
     place = None if live is None else live.deal.places.get(seat.seat)
     # Another player may have taken the seat since the hand that is still shown.
     if live is None or place is None or live.deal.started.seats[place].sitting != seat.sitting:
-        return SeatView(seat.seat, seat.player, name, seat.is_bot, seat.stack, _status(seat))
+        return SeatView(seat.seat, seat.player, name, seat.is_bot, seat.stack, _status(state, seat))
     is_in = bool(live.unfolded >> place & 1)
     shown = tuple(
         [cards[position] for showing in live.shown if showing.seat == seat.seat for position in showing.positions]
@@ -144,7 +158,7 @@ def _seat_view(
         display_name=name,
         is_bot=seat.is_bot,
         stack=live.stacks[place] if state.is_running else seat.stack,
-        status=_status(seat),
+        status=_status(state, seat),
         in_hand=True,
         has_folded=not is_in,
         is_all_in=is_in and state.is_running and live.stacks[place] == 0,
@@ -154,14 +168,15 @@ def _seat_view(
     )
 
 
-def _status(seat: SeatState) -> SeatStatus:
+def _status(state: TableState, seat: SeatState) -> SeatStatus:
     if seat.leaving is not None:
         return "leaving"
     if not seat.is_funded:
         return "reserved"
     if seat.is_sitting_out:
         return "sitting_out"
-    return "waiting" if seat.is_new or seat.hands_missed else "playing"
+    is_waiting = (seat.is_new or seat.hands_missed) and TABLE_GAMES[state.config.hand.game].has_blinds
+    return "waiting" if is_waiting else "playing"
 
 
 def _hand_view(state: TableState, live: LiveHand, cards: Cards) -> HandView:
@@ -182,12 +197,12 @@ def _hand_view(state: TableState, live: LiveHand, cards: Cards) -> HandView:
         deck_root=started.deck_root,
         game=started.settings.game,
         rules_version=started.rules_version,
-        sarab=_sarab_view(live),
+        sarab=_sarab_view(live, is_running=state.is_running),
         naiko=naiko_view(live, is_running=state.is_running),
     )
 
 
-def _sarab_view(live: LiveHand) -> SarabView | None:
+def _sarab_view(live: LiveHand, *, is_running: bool) -> SarabView | None:
     started = live.deal.started
     settings = started.settings.sarab
     if settings is None:
@@ -201,6 +216,9 @@ def _sarab_view(live: LiveHand) -> SarabView | None:
         carried=started.carried,
         is_void=live.is_void,
         carried_on=carried_on,
+        deals_to_next_step=deals_to_next_step(settings, started.deal_no),
+        is_void_unless_bet=is_running and is_void_unless_bet(live),
+        cannot_fold=bound_to_stay(live) if is_running else (),
     )
 
 

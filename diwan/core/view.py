@@ -84,6 +84,11 @@ class SarabView(Struct, frozen=True):
     carried: Chips  # in the middle from void hands before this one
     is_void: bool
     carried_on: Chips  # that this void hand leaves to the next one
+    deals_to_next_step: int  # until the forced bet is another one, this deal included; 0 where it stays
+    is_void_unless_bet: (
+        bool  # unless somebody bets before the end of the turn; or raises, where the table asks for that
+    )
+    cannot_fold: tuple[Seat, ...]  # with too few chips behind (SB-26)
 
 
 class SeatPowers(Struct, frozen=True):

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from diwan.core.cards import Card
 from diwan.core.fairness import Reveal
-from diwan.core.hand.events import Acted, DecidedBy, HandStarted, HandVoided, Position
+from diwan.core.hand.events import Acted, AnchorAnswered, DecidedBy, HandStarted, HandVoided, Position
 from diwan.core.hand.state import EndedHand, HandState, LiveHand
 from diwan.core.table.events import TableEvent
 from diwan.history.entries import Entry, Reader
@@ -70,7 +70,7 @@ def _step(entry: Entry, reader: Reader, time_left_ms: int | None, *, is_first: b
         recorded_at_ms=entry.recorded_at_ms,
         seat=seat_of(event),
         what=describe(event, reader.cards, entry.recorded_at_ms, () if live is None else live.deal.seats),
-        decided_by=event.decided_by if isinstance(event, Acted | HandVoided) else None,
+        decided_by=event.decided_by if isinstance(event, Acted | AnchorAnswered | HandVoided) else None,
         seats=() if live is None else _seat_lines(live, reader),
         pot=0 if live is None else live.pot,
         board=() if live is None else tuple(map(reader.cards.get, live.board)),
@@ -85,8 +85,8 @@ def _live(state: HandState | None) -> LiveHand | None:
 
 
 def _time_left(before: HandState | None, event: TableEvent) -> int | None:
-    if isinstance(event, Acted) and isinstance(before, LiveHand):
-        return before.deadline_ms - event.received_at_ms
+    if isinstance(event, Acted | AnchorAnswered) and isinstance(before, LiveHand):
+        return before.asked_until_ms - event.received_at_ms
     return None
 
 

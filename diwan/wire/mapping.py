@@ -74,6 +74,17 @@ def write_reveals(messages: Any, reveals: Iterable[Reveal]) -> None:
         messages.add(position=reveal.position, card=reveal.card, salt=reveal.salt, path=reveal.path)
 
 
+def write_reveal(message: Any, reveal: Reveal) -> None:
+    """Fill a message with a reveal."""
+    message.position, message.card, message.salt = reveal.position, reveal.card, reveal.salt
+    message.path.extend(reveal.path)
+
+
 def read_reveals(messages: Iterable[Any]) -> tuple[Reveal, ...]:
     """Return the reveals of a repeated field, unverified."""
-    return tuple(Reveal(one.position, one.card, one.salt, tuple(one.path)) for one in messages)
+    return tuple(map(read_reveal, messages))
+
+
+def read_reveal(message: Any) -> Reveal:
+    """Return a reveal, unverified."""
+    return Reveal(message.position, message.card, message.salt, tuple(message.path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, get_type_hints
 
 from diwan.api.event.v1 import table_pb2
@@ -9,7 +10,7 @@ from diwan.api.table.v1 import view_pb2 as pb
 from diwan.core import view
 from diwan.core.table.config import TableConfig
 from diwan.wire.hand import STREET_NUMBER as DEALT_STREET_NUMBER
-from diwan.wire.mapping import named, read_reveals, write_reveals
+from diwan.wire.mapping import known, named, read_reveal, read_reveals, texts, write_reveal, write_reveals
 from diwan.wire.table import write_config
 
 STATUS_NUMBER, STATUS_NAME = named(view.SeatStatus, pb.SeatStatus)
@@ -135,8 +136,27 @@ def _write_hand(message: pb.HandView, hand: view.HandView) -> None:
     if hand.decision is not None:
         _write_decision(message.decision, hand.decision)
     if hand.sarab is not None:
+        message.sarab.SetInParent()
         for name in _SARAB:
             setattr(message.sarab, name, getattr(hand.sarab, name))
+        message.sarab.cannot_fold.extend(hand.sarab.cannot_fold)
+    if hand.naiko is not None:
+        _write_naiko(message.naiko, hand.naiko)
+
+
+def _write_naiko(message: pb.NaikoView, naiko: view.NaikoView) -> None:
+    message.carousel.extend(naiko.carousel)
+    message.activations_left = naiko.activations_left
+    for seat in naiko.seats:
+        message.seats.add(seat=seat.seat, destellos=seat.destellos, used=seat.used, is_anchored=seat.is_anchored)
+    if naiko.window is not None:
+        window = message.window
+        window.seat, window.declared_by = naiko.window.seat, naiko.window.declared_by
+        window.turn, window.deadline_ms = naiko.window.turn, naiko.window.deadline_ms
+    for offer in naiko.powers:
+        message.powers.add(
+            power=offer.power, seat=offer.seat, cost=offer.cost, why_not=offer.why_not, targets=offer.targets
+        )
 
 
 def _write_decision(message: pb.Decision, decision: view.Decision) -> None:
@@ -160,6 +180,10 @@ def private_view_message(shown: view.PrivateView) -> pb.PrivateView:
     """Return the message of what a seat's holder alone may know."""
     message = pb.PrivateView(seat=shown.seat, hand_id=shown.hand_id)
     write_reveals(message.reveals, shown.reveals)
+    if shown.glanced is not None:
+        write_reveal(message.glanced, shown.glanced)
+    if shown.discarded is not None:
+        write_reveal(message.discarded, shown.discarded)
     return message
 
 
@@ -224,10 +248,41 @@ def _read_hand(message: pb.HandView) -> view.HandView:
         deck_root=message.deck_root,
         game=message.game,
         rules_version=message.rules_version,
-        sarab=view.SarabView(**{name: getattr(message.sarab, name) for name in _SARAB})
-        if message.HasField("sarab")
-        else None,
+        sarab=_read_sarab(message.sarab) if message.HasField("sarab") else None,
+        naiko=_read_naiko(message.naiko) if message.HasField("naiko") else None,
     )
+
+
+def _read_sarab(message: pb.SarabView) -> view.SarabView:
+    numbers = {name: getattr(message, name) for name in _SARAB}
+    return view.SarabView(**numbers, cannot_fold=tuple(message.cannot_fold))
+
+
+def _read_naiko(message: pb.NaikoView) -> view.NaikoView:
+    window = message.window
+    return view.NaikoView(
+        carousel=_read_powers(message.carousel),
+        activations_left=message.activations_left,
+        seats=tuple(
+            [
+                view.SeatPowers(seat.seat, seat.destellos, _read_powers(seat.used), seat.is_anchored)
+                for seat in message.seats
+            ]
+        ),
+        window=view.WindowView(window.seat, window.declared_by, window.turn, window.deadline_ms)
+        if message.HasField("window")
+        else None,
+        powers=tuple(
+            [
+                view.PowerView(known(_POWERS, offer.power), offer.seat, offer.cost, offer.why_not, tuple(offer.targets))
+                for offer in message.powers
+            ]
+        ),
+    )
+
+
+def _read_powers(names: Iterable[str]) -> tuple[view.Power, ...]:
+    return tuple([known(_POWERS, name) for name in names])
 
 
 def _read_decision(message: pb.Decision) -> view.Decision:
@@ -235,9 +290,16 @@ def _read_decision(message: pb.Decision) -> view.Decision:
 
 
 _DECISION: Final = tuple(get_type_hints(view.Decision))
-_SARAB: Final = tuple(get_type_hints(view.SarabView))
+_SARAB: Final = tuple(name for name in get_type_hints(view.SarabView) if name != "cannot_fold")
+_POWERS: Final = texts(view.Power)
 
 
 def read_private_view(message: pb.PrivateView) -> view.PrivateView:
     """Return what a seat's holder alone may know; the proofs are unverified."""
-    return view.PrivateView(message.seat, message.hand_id, read_reveals(message.reveals))
+    return view.PrivateView(
+        message.seat,
+        message.hand_id,
+        read_reveals(message.reveals),
+        read_reveal(message.glanced) if message.HasField("glanced") else None,
+        read_reveal(message.discarded) if message.HasField("discarded") else None,
+    )

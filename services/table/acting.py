@@ -1,4 +1,4 @@
-"""A client's decision as a command: the same by stream and by unary call, so that one may repeat the other."""
+"""What a client says in play as a command: the same by stream and by unary call, so that one may repeat the other."""
 
 from typing import Final
 from uuid import UUID
@@ -6,8 +6,9 @@ from uuid import UUID
 from diwan.api.event.v1 import hand_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.core.decider import Rejected
-from diwan.core.hand.commands import Act, AllIn
-from diwan.core.hand.events import ActionKind
+from diwan.core.games.naiko.rules import TURN_POWERS
+from diwan.core.hand.commands import Act, AllIn, AnswerAnchor, UsePower
+from diwan.core.hand.events import ActionKind, Answer, Seat, TurnPower
 from diwan.core.hashing import request_hash
 from diwan.core.table.state import TableState
 from services.table.asking import Build
@@ -21,6 +22,8 @@ _KINDS: Final[dict[int, ActionKind]] = {
     hand_pb2.ACTION_KIND_RAISE: "raise",
 }
 _SIZED: Final = frozenset({"bet", "raise"})
+_POWERS: Final[dict[str, TurnPower]] = {power: power for power in TURN_POWERS}
+_ANSWERS: Final[dict[str, Answer]] = {"seal_shield": "seal_shield", "pass": "pass"}
 
 
 def acting(action: pb.Action, player: str, received_at_ms: int) -> Build:
@@ -41,17 +44,56 @@ def acting(action: pb.Action, player: str, received_at_ms: int) -> Build:
         raise Rejected("AMOUNT_INVALID", field="action.to")
 
     def build(state: TableState) -> Act | AllIn:
-        seat = state.seat_of(player)
-        if seat is None:
-            raise Rejected("NOT_SEATED")
+        seat = _seat_of(state, player)
         if kind is None:
-            return AllIn(seat.seat, turn, state.version, received_at_ms)
-        return Act(seat.seat, kind, to if kind in _SIZED else 0, turn, state.version, received_at_ms)
+            return AllIn(seat, turn, state.version, received_at_ms)
+        return Act(seat, kind, to if kind in _SIZED else 0, turn, state.version, received_at_ms)
 
     return build
 
 
-def action_hash(table_id: UUID, player: str, action: pb.Action) -> bytes:
-    """Return what a decision's request id is bound to, whichever way it comes."""
-    content = table_id.bytes + player.encode() + b"\x00" + action.SerializeToString(deterministic=True)
-    return request_hash("Act", content)
+def using(use: pb.PowerUse, player: str, received_at_ms: int) -> Build:
+    """Return what makes the command of a power, for the seat where the player sits then; raises as `acting` does."""
+    turn, target, discard = use.turn, None, None
+    power = _POWERS.get(use.power)
+    if turn <= 0:
+        raise Rejected("FIELD_REQUIRED", field="use.turn")
+    if power is None:
+        raise Rejected("FIELD_INVALID", field="use.power", why=" or ".join(_POWERS))
+    if use.HasField("target"):
+        target = use.target
+    if use.HasField("discard"):
+        discard = use.discard
+
+    def build(state: TableState) -> UsePower:
+        seat = _seat_of(state, player)
+        return UsePower(seat, power, target, discard, turn, state.version, received_at_ms)
+
+    return build
+
+
+def answering(answer: pb.AnchorAnswer, player: str, received_at_ms: int) -> Build:
+    """Return what makes the command of an answer to an Anchor; raises as `acting` does."""
+    turn, said = answer.turn, _ANSWERS.get(answer.answer)
+    if turn <= 0:
+        raise Rejected("FIELD_REQUIRED", field="answer.turn")
+    if said is None:
+        raise Rejected("FIELD_INVALID", field="answer.answer", why=" or ".join(_ANSWERS))
+
+    def build(state: TableState) -> AnswerAnchor:
+        return AnswerAnchor(_seat_of(state, player), said, turn, state.version, received_at_ms)
+
+    return build
+
+
+def _seat_of(state: TableState, player: str) -> Seat:
+    seat = state.seat_of(player)
+    if seat is None:
+        raise Rejected("NOT_SEATED")
+    return seat.seat
+
+
+def play_hash(method: str, table_id: UUID, player: str, said: pb.Action | pb.PowerUse | pb.AnchorAnswer) -> bytes:
+    """Return what the request id of something said in play is bound to, whichever way it comes."""
+    content = table_id.bytes + player.encode() + b"\x00" + said.SerializeToString(deterministic=True)
+    return request_hash(method, content)

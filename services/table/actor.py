@@ -12,7 +12,8 @@ import structlog
 from diwan.chassis.store import Conflict, EventStore, Overloaded, StoredEvent
 from diwan.core.decider import Rejected
 from diwan.core.fairness import CommittedDeck
-from diwan.core.hand.events import HandStarted, Seat
+from diwan.core.hand.events import Seat
+from diwan.core.redact import shown_to
 from diwan.core.table.commands import TableCommand
 from diwan.core.table.decide import advance
 from diwan.core.table.events import TableEvent
@@ -368,7 +369,7 @@ class Actor:
 
     def _happened(self, events: tuple[TableEvent, ...], state: TableState, stored: list[StoredEvent]) -> None:
         self.state = state
-        self.hub.publish(state, stored, is_deal=isinstance(events[0], HandStarted))
+        self.hub.publish(state, stored, shown_to=shown_to(state, events[0]))
         self._listener.happened(self, events, stored)
         if state.is_closed:
             self.hub.end(None)

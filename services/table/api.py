@@ -104,6 +104,16 @@ class TableServicer(TableStreams):
         answer = await self._seats.act(request, call)
         return pb.ActResponse(result=result_message(request.request_id, answer))
 
+    async def UsePower(self, request: pb.UsePowerRequest, call: Call) -> pb.UsePowerResponse:
+        """Use a power of Naiko."""
+        answer = await self._seats.use_power(request, call)
+        return pb.UsePowerResponse(result=result_message(request.request_id, answer))
+
+    async def AnswerAnchor(self, request: pb.AnswerAnchorRequest, call: Call) -> pb.AnswerAnchorResponse:
+        """Answer a Short Anchor."""
+        answer = await self._seats.answer_anchor(request, call)
+        return pb.AnswerAnchorResponse(result=result_message(request.request_id, answer))
+
     # ---- looking back -----------------------------------------------------------------------------------------------
 
     async def OpenHand(self, request: pb.OpenHandRequest, call: Call) -> pb.OpenHandResponse:

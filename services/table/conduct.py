@@ -97,9 +97,9 @@ class Conduct:
             _log.error("hand_interrupted", table=str(actor.table_id), hand=actor.state.hand_id)
             await actor.by_itself(VoidHand("interrupted", actor.state.version, actor.clock.now_ms()))
             return
-        if live.actor != NOBODY:
+        if live.asked != NOBODY:
             now = actor.clock.now_ms()
-            left = max(live.deadline_ms - actor.silent_since_ms, GRACE_MS)
+            left = max(live.asked_until_ms - actor.silent_since_ms, GRACE_MS)
             await self._move_deadline(live, now + left, now)
 
     async def give_time_back(self) -> None:
@@ -107,13 +107,14 @@ class Conduct:
         actor = self._actor
         stalled, actor.stalled_ms = actor.stalled_ms, 0
         live, now = actor.state.hand, actor.clock.now_ms()
-        if actor.state.is_running and isinstance(live, LiveHand) and live.actor != NOBODY:
-            await self._move_deadline(live, max(live.deadline_ms + stalled, now + GRACE_MS), now)
+        if actor.state.is_running and isinstance(live, LiveHand) and live.asked != NOBODY:
+            await self._move_deadline(live, max(live.asked_until_ms + stalled, now + GRACE_MS), now)
 
     async def _move_deadline(self, live: LiveHand, deadline_ms: int, now: int) -> None:
-        if deadline_ms > live.deadline_ms:
+        """Move the one clock that runs: the turn's, or that of a response window (NK-40)."""
+        if deadline_ms > live.asked_until_ms:
             actor = self._actor
-            await actor.by_itself(MoveDeadline(live.turn, deadline_ms, "outage", actor.state.version, now))
+            await actor.by_itself(MoveDeadline(live.asked_turn, deadline_ms, "outage", actor.state.version, now))
 
     # ---- when something is due --------------------------------------------------------------------------------------
 
@@ -134,9 +135,9 @@ class Conduct:
             if self._is_stalled(live):
                 return 0
             seeds = self._seeds_due_ms(state)
-            if live.actor == NOBODY:
+            if live.asked == NOBODY:
                 return seeds
-            return live.deadline_ms if seeds is None else min(live.deadline_ms, seeds)
+            return live.asked_until_ms if seeds is None else min(live.asked_until_ms, seeds)
         return self._between_due_ms(state)
 
     async def act(self) -> None:
@@ -170,9 +171,9 @@ class Conduct:
         if state.is_running and isinstance(live, LiveHand):
             if self._is_stalled(live):
                 await self.give_time_back()
-            elif live.actor != NOBODY and now >= live.deadline_ms:
-                seat = live.deal.seats[live.actor]
-                await actor.by_itself(ExpireClock(seat, live.turn, state.version, now))
+            elif live.asked != NOBODY and now >= live.asked_until_ms:
+                seat = live.deal.seats[live.asked]
+                await actor.by_itself(ExpireClock(seat, live.asked_turn, state.version, now))
             else:
                 await self._commit_seeds(state, now)
             return
@@ -189,7 +190,7 @@ class Conduct:
             self._faults = 0
 
     def _is_stalled(self, live: LiveHand) -> bool:
-        return self._actor.stalled_ms > 0 and live.actor != NOBODY
+        return self._actor.stalled_ms > 0 and live.asked != NOBODY
 
     # ---- between hands ----------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -53,22 +53,22 @@ class Hub:
             for frame in self.snapshot(watcher):
                 watcher.push(frame)
 
-    def publish(self, state: TableState, stored: Sequence[StoredEvent], *, is_deal: bool) -> None:
-        """Tell everybody what has happened, and the seats of a new hand their cards."""
+    def publish(self, state: TableState, stored: Sequence[StoredEvent], *, shown_to: Collection[str] = ()) -> None:
+        """Tell everybody what has happened, and the players in ``shown_to`` the cards that are new to them."""
         self._state, self._view = state, None
         events = [stored_event_bytes(event) for event in stored]
         self._recent.extend((event.version, raw) for event, raw in zip(stored, events, strict=True))
         if not self._watchers:
             return
-        self._tell_all(update_frame(events, self.view_bytes()), is_deal=is_deal)
+        self._tell_all(update_frame(events, self.view_bytes()), shown_to)
 
-    def _tell_all(self, frame: bytes, *, is_deal: bool) -> None:
+    def _tell_all(self, frame: bytes, shown_to: Collection[str]) -> None:
         is_crowded = len(self._watchers) > CROWD
         seated = {seat.player for seat in self._known.seats} if is_crowded else set()
         for watcher in self._watchers:
             is_urgent = not is_crowded or watcher.player in seated
             watcher.push(frame, wakes=is_urgent)
-            if is_deal and (private := self._private(watcher)) is not None:
+            if watcher.player in shown_to and (private := self._private(watcher)) is not None:
                 watcher.push(private, wakes=is_urgent)
             if not is_urgent:
                 self._to_wake[watcher] = None

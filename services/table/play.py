@@ -1,7 +1,7 @@
 """Streams: a seat's `Play`, and `Watch` for everybody."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Final
 
 from diwan.api.table.v1 import table_service_pb2 as pb
@@ -11,9 +11,9 @@ from diwan.chassis.errors import refusal_of
 from diwan.core.decider import Rejected
 from diwan.core.table.state import SeatState
 from services.table import fields
-from services.table.acting import acting, action_hash
+from services.table.acting import acting, answering, play_hash, using
 from services.table.actor import Actor
-from services.table.asking import ASKS_A_PLAYER_MAX, Answer, Ask
+from services.table.asking import ASKS_A_PLAYER_MAX, Answer, Ask, Build
 from services.table.frames import result_frame
 from services.table.ids import command_id_of, hand_id_of
 from services.table.tables import Tables
@@ -107,7 +107,11 @@ class _Reader:
             raise Rejected("STREAM_OUT_OF_ORDER")
         try:
             if kind == "action":
-                self._act(request)
+                self._ask(request.request_id, "Act", acting, request.action)
+            elif kind == "use_power":
+                self._ask(request.request_id, "UsePower", using, request.use_power)
+            elif kind == "answer_anchor":
+                self._ask(request.request_id, "AnswerAnchor", answering, request.answer_anchor)
             elif kind == "commit_seed":
                 self._commit_seed(request.commit_seed)
             elif kind == "open_seed":
@@ -117,8 +121,11 @@ class _Reader:
             return False
         return True
 
-    def _act(self, request: pb.PlayRequest) -> None:
-        request_id = fields.request_id(request.request_id)
+    def _ask[S: (pb.Action, pb.PowerUse, pb.AnchorAnswer)](
+        self, request_id: str, method: str, building: Callable[[S, str, int], Build], said: S
+    ) -> None:
+        """Ask the table for what was said; ``building`` makes the command of it."""
+        fields.request_id(request_id)
 
         def answer(outcome: Answer | Rejected) -> None:
             self._unanswered -= 1
@@ -127,11 +134,11 @@ class _Reader:
             self._tell(request_id, outcome)
 
         ask = Ask(
-            acting(request.action, self._player, self._actor.clock.now_ms()),
+            building(said, self._player, self._actor.clock.now_ms()),
             answer,
             command_id=command_id_of(self._subject, request_id),
             caller=self._subject,
-            request_hash=action_hash(self._actor.table_id, self._player, request.action),
+            request_hash=play_hash(method, self._actor.table_id, self._player, said),
             asker=self._player,
             refusals_of=self._player,
         )

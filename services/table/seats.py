@@ -12,7 +12,7 @@ from diwan.core.table.commands import CloseTable, RequestSeat, RequestTopUp, Sit
 from diwan.core.table.events import BuyInRequested, SeatCause, TableEvent
 from diwan.core.table.state import TableState
 from services.table import fields
-from services.table.acting import acting, action_hash
+from services.table.acting import acting, answering, play_hash, using
 from services.table.actor import Actor
 from services.table.asking import Answer, Build, Reply, no_reply
 from services.table.ids import command_id_of, resolution_id_of, transfer_id_of
@@ -22,13 +22,9 @@ from services.table.saga import BuyIns
 from services.table.tables import Tables
 
 type SeatRequest = (
-    pb.SitDownRequest
-    | pb.TopUpRequest
-    | pb.SetSittingOutRequest
-    | pb.StandUpRequest
-    | pb.ActRequest
-    | pb.CloseTableRequest
+    pb.SitDownRequest | pb.TopUpRequest | pb.SetSittingOutRequest | pb.StandUpRequest | pb.CloseTableRequest
 )
+type PlayedRequest = pb.ActRequest | pb.UsePowerRequest | pb.AnswerAnchorRequest
 
 
 class Seats:
@@ -131,11 +127,37 @@ class Seats:
         player, actor = await self._asked(request, call)
         if not request.HasField("action"):
             raise Rejected("FIELD_REQUIRED", field="action")
+        build = acting(request.action, player, actor.clock.now_ms())
+        return await self._say(
+            actor, request, call, player, build, play_hash("Act", actor.table_id, player, request.action)
+        )
+
+    async def use_power(self, request: pb.UsePowerRequest, call: Call) -> Answer:
+        """Use a power of Naiko; the same request id by stream is the same request."""
+        player, actor = await self._asked(request, call)
+        if not request.HasField("use"):
+            raise Rejected("FIELD_REQUIRED", field="use")
+        build = using(request.use, player, actor.clock.now_ms())
+        hashed = play_hash("UsePower", actor.table_id, player, request.use)
+        return await self._say(actor, request, call, player, build, hashed)
+
+    async def answer_anchor(self, request: pb.AnswerAnchorRequest, call: Call) -> Answer:
+        """Answer an Anchor; the same request id by stream is the same request."""
+        player, actor = await self._asked(request, call)
+        if not request.HasField("answer"):
+            raise Rejected("FIELD_REQUIRED", field="answer")
+        build = answering(request.answer, player, actor.clock.now_ms())
+        hashed = play_hash("AnswerAnchor", actor.table_id, player, request.answer)
+        return await self._say(actor, request, call, player, build, hashed)
+
+    async def _say(
+        self, actor: Actor, request: PlayedRequest, call: Call, player: str, build: Build, hashed: bytes
+    ) -> Answer:
         return await actor.ask(
-            acting(request.action, player, actor.clock.now_ms()),
+            build,
             command_id=command_id_of(call.caller.subject, request.request_id),
             caller=call.caller.subject,
-            request_hash=action_hash(actor.table_id, player, request.action),
+            request_hash=hashed,
             asker=player,
             refusals_of=player,
         )
@@ -148,7 +170,7 @@ class Seats:
 
     async def _asked(
         self,
-        request: pb.SitDownRequest | pb.TopUpRequest | pb.SetSittingOutRequest | pb.StandUpRequest | pb.ActRequest,
+        request: pb.SitDownRequest | pb.TopUpRequest | pb.SetSittingOutRequest | pb.StandUpRequest | PlayedRequest,
         call: Call,
     ) -> tuple[str, Actor]:
         # Who may ask at all stands in the contract; an operator removes whom it names.

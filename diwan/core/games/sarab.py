@@ -81,11 +81,9 @@ class Sarab(Holdem):
         """
         if state.street != "turn":
             return None
-        rule = _settings(state).void_rule
-        lifts_wanted = {"no_voluntary_bet": 1, "no_raise": 2, "off": 0}[rule]
-        if state.most_lifts >= lifts_wanted or _could_act(state) < 2:
+        if state.most_lifts >= _lifts_wanted(state) or _could_act(state) < 2:
             return None
-        return "no_raise" if rule == "no_raise" else "no_voluntary_bet"
+        return "no_raise" if _settings(state).void_rule == "no_raise" else "no_voluntary_bet"
 
     def kept_in_void(self, state: LiveHand) -> Sequence[Chips] | None:
         """Return the forced bets where the table carries them (A6); other bets always go back (finer point 2)."""
@@ -96,6 +94,32 @@ def forced_bet_of(settings: SarabSettings, deal_no: int) -> Chips:
     """Return the forced bet of a deal, counted from 1; after the last level it stays (SB-28, SB-36)."""
     level = max(deal_no - 1, 0) // settings.deals_per_level
     return settings.forced_bets[min(level, len(settings.forced_bets) - 1)]
+
+
+def deals_to_next_step(settings: SarabSettings, deal_no: int) -> int:
+    """Return how many deals, this one included, have the forced bet of this one; 0 where it stays for good (SB-28)."""
+    bets, level = settings.forced_bets, (deal_no - 1) // settings.deals_per_level
+    now = forced_bet_of(settings, deal_no)
+    for next_level in range(level + 1, len(bets)):
+        if bets[next_level] != now:
+            return next_level * settings.deals_per_level - deal_no + 1
+    return 0
+
+
+def is_void_unless_bet(state: LiveHand) -> bool:
+    """Say whether the hand would be void at the end of the turn with no more than there has been bet so far (SB-23)."""
+    if state.street == "river" or state.is_void:
+        return False
+    return max(state.most_lifts, len(state.lifts)) < _lifts_wanted(state) and _could_act(state) >= 2
+
+
+def bound_to_stay(state: LiveHand) -> tuple[Seat, ...]:
+    """Return the seats in the hand that have chips, but too few of them to be allowed to fold (SB-26)."""
+    least = _settings(state).no_fold_at_or_below
+    seats = zip(state.deal.seats, state.stacks, strict=True)
+    return tuple(
+        [seat for place, (seat, stack) in enumerate(seats) if state.unfolded >> place & 1 and 0 < stack <= least]
+    )
 
 
 class FollowingDeal(Struct, frozen=True):
@@ -166,6 +190,11 @@ def _settings(state: LiveHand) -> SarabSettings:
     settings = state.deal.started.settings.sarab
     assert settings is not None, "a hand of Sarab begins with its settings"  # noqa: S101  (held by start_rules)
     return settings
+
+
+def _lifts_wanted(state: LiveHand) -> int:
+    """Return how many bets and raises a round must have had for the hand to count."""
+    return {"no_voluntary_bet": 1, "no_raise": 2, "off": 0}[_settings(state).void_rule]
 
 
 def _could_act(state: LiveHand) -> int:

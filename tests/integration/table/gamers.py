@@ -12,6 +12,9 @@ from diwan.verifier import verify_stream
 from diwan.wire.events import decode
 from diwan.wire.stored import logged_event
 
+CHIPS = 50_000
+"""What everybody brings: so much that nobody is out before enough hands are played."""
+
 TOO_LATE = {"STALE_TURN", "DEADLINE_PASSED", "NOT_YOUR_TURN", "HAND_OVER"}
 
 
@@ -53,21 +56,35 @@ class Gamer:
                 continue
             if view.hand.hand_no > hands or (view.hand.hand_no == hands and not view.hand.pot):
                 return
-            if self.seat.decision is not None:
-                await self._decide(self.seat.decision)
+            try:
+                await self._answer()
+            except DiwanError as refusal:
+                if refusal.reason not in TOO_LATE:
+                    raise
 
-    async def _decide(self, decision):
-        kind, to = self._choice(decision)
-        try:
-            await self.seat.act(decision.turn, kind, to=to)
-        except DiwanError as refusal:
-            if refusal.reason not in TOO_LATE:
-                raise
+    async def _answer(self):
+        if self.seat.window is not None:
+            answer = self.chance.choice(("seal_shield", "pass"))
+            self.used.append(answer)
+            await self.seat.answer_anchor(self.seat.window.turn, answer)
+        elif (decision := self.seat.decision) is not None:
+            if self.seat.held and self.seat.powers and self.chance.random() < 0.7:
+                await self._use(decision.turn, self.chance.choice(self.seat.powers))
+            else:
+                kind, to = self._choice(decision)
+                await self.seat.act(decision.turn, kind, to=to)
+
+    async def _use(self, turn, offer):
+        self.used.append(offer.power)
+        target = self.chance.choice(offer.targets) if offer.targets else None
+        held = [reveal.position for reveal in self.seat.held]
+        discard = self.chance.choice(held) if offer.power == "sleeve_trick" else None
+        await self.seat.use_power(turn, offer.power, target=target, discard=discard)
 
     def _choice(self, decision):
         roll = self.chance.random()
         if roll < 0.25 and (decision.can_bet or decision.can_raise):
-            to = self.chance.choice((decision.min_to, decision.pot_to, decision.max_to))
+            to = self.chance.choice((decision.min_to, decision.min_to, decision.pot_to))
             return ("bet" if decision.can_bet else "raise"), to
         if decision.can_check:
             return "check", 0
@@ -76,9 +93,9 @@ class Gamer:
         return ("call", 0) if decision.can_call else ("fold", 0)
 
 
-async def play(house, players, hands, gamer=Gamer, *, amount=1000, **config):
+async def play(house, players, hands, gamer=Gamer, *, amount=CHIPS, **config):
     """Let players play so many hands at a new table; returns its id and the gamers."""
-    table_id = await house.create(**config)
+    table_id = await house.create(buy_in_max=CHIPS, **config)
     async with AsyncExitStack() as stack:
         gamers = []
         for number, player in enumerate(players):

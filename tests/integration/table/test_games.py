@@ -2,9 +2,18 @@
 
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
-from diwan.core.hand.events import HandEnded, HandStarted, HoleCardsDealt
+from diwan.core.hand.events import (
+    AnchorAnswered,
+    AnchorDeclared,
+    CardGlanced,
+    CardSwapped,
+    HandEnded,
+    HandStarted,
+    HoleCardsDealt,
+)
 from tests.integration.table.gamers import play, verified
 
+NAIKO = {"game": "naiko", "small_blind": 5, "big_blind": 10}
 OMAHA = {"game": "omaha", "small_blind": 5, "big_blind": 10}
 
 
@@ -46,3 +55,20 @@ async def test_a_pot_limit_table_offers_at_most_the_pot(house):
     view = await house.until(table_id, lambda view: view.hand.HasField("decision"))
     decision = view.hand.decision
     assert (decision.min_to, decision.max_to, decision.pot_to) == (20, 30, 30)
+
+
+async def test_naiko_is_played_by_clients_with_powers_and_every_hand_is_proved(house):
+    """NK-1 to NK-42: powers are used from what the view offers, windows are answered, the log is decided again."""
+    table_id, gamers = await play(house, ("ann", "ben", "cid"), 20, **NAIKO)
+    events = await verified(house, table_id)
+    used = {kind: len(of(kind, events)) for kind in (CardGlanced, CardSwapped, AnchorDeclared, AnchorAnswered)}
+    assert all(used.values()), used
+    answers = {event.answer for event in of(AnchorAnswered, events)}
+    assert answers == {"seal_shield", "pass"}
+    said = [power for gamer in gamers for power in gamer.used]
+    assert len(said) >= sum(used.values())
+    looks = [private for gamer in gamers for private in gamer.private.values() if private.HasField("glanced")]
+    swaps = [private for gamer in gamers for private in gamer.private.values() if private.HasField("discarded")]
+    assert looks
+    assert swaps
+    assert all(private.discarded.position not in [one.position for one in private.reveals] for private in swaps)
