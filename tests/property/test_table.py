@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from diwan.core.decider import Rejected
 from diwan.core.fairness import SEED_BYTES
 from diwan.core.hand.events import BoardDealt, CardsShown, TurnBegan
+from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
 from diwan.core.table.commands import (
     ClaimTable,
     CloseTable,
@@ -24,6 +25,13 @@ from diwan.core.table.evolve import evolve
 from diwan.core.table.inverse import command_of
 from tests.unit.table.play import Table, asking, transfer_of
 
+GAMES = (
+    HandSettings(),
+    HandSettings(game="omaha", limit="pot_limit"),
+    HandSettings(game="naiko", naiko=NaikoSettings()),
+    HandSettings(game="naiko", naiko=NaikoSettings(gain_per_deal=3)),
+    HandSettings(game="sarab", small_blind=0, sarab=SarabSettings(forced_bets=(2, 3, 7), no_fold_at_or_below=20)),
+)
 PLAYERS = ("ann", "ben", "cid", "dan", "eve", "fay", "gil")
 
 
@@ -44,7 +52,7 @@ class Story:
 
     def __init__(self, seed, steps):
         self.chance = random.Random(seed)
-        self.table = Table(seats=self.chance.choice((2, 3, 6, 9)), sit_out_after=2)
+        self.table = Table(seats=self.chance.choice((2, 3, 6, 9)), sit_out_after=2, hand=self.chance.choice(GAMES))
         self.decks = {}
         for _ in range(steps):
             self.table.now += self.chance.randrange(2000)
@@ -108,6 +116,17 @@ class Story:
                 continue
 
     def act(self):
+        live = self.table.live
+        if live.window is not None and self.chance.random() < 0.7:
+            self.table.answer(self.chance.choice(("pass", "seal_shield")))
+        elif live.naiko is not None and self.chance.random() < 0.5:
+            power = self.chance.choice(("hidden_glance", "sleeve_trick", "short_anchor"))
+            holding = live.holdings[live.actor]
+            self.table.use(power, target=self.chance.choice(live.deal.seats), discard=self.chance.choice(holding))
+        else:
+            self.bet()
+
+    def bet(self):
         kind = self.chance.choice(("fold", "check", "call", "call", "check", "bet", "raise", "clock"))
         if kind == "clock":
             self.table.time_out()

@@ -23,11 +23,16 @@ def client_of(house, player, role=Role.PLAYER):
 
 
 async def stored_events(house, table_id):
-    """Return a table's whole stream, as its feed has it."""
-    wanted = UUID(table_id).bytes
-    async with client_of(house, "audit", Role.SERVICE) as client:
-        logged = [logged_event(each.event) async for each in client.feed("table").events()]
-    return [event for event in logged if event.stream_id == wanted]
+    """Return a table's whole stream, as its feed has it once the feed has come so far."""
+    wanted, version = UUID(table_id).bytes, (await house.view(table_id)).version
+    async with client_of(house, "audit", Role.SERVICE) as client, asyncio.timeout(10):
+        logged, after = [], 0
+        while not logged or logged[-1].version < version:
+            async for each in client.feed("table").events(after):
+                after = each.global_seq
+                if (event := logged_event(each.event)).stream_id == wanted:
+                    logged.append(event)
+    return logged
 
 
 async def verified(house, table_id):

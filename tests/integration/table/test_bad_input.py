@@ -34,6 +34,9 @@ CREATE = [
     ({"seats": 10}, "seats"),
     ({"seats": 2**32 - 1}, "seats"),
     ({"hand": {"game": "whist"}}, "hand.game"),
+    ({"hand": {"game": "omaha", "limit": "no_limit"}}, "hand.limit"),
+    ({"hand": {"naiko": {}}}, "hand.naiko"),
+    ({"hand": {"game": "naiko", "naiko": {"response_seconds": 601}}}, "hand.naiko.response_seconds"),
     ({"hand": {"limit": "fixed"}}, "hand.limit"),
     ({"hand": {"show_all_in": "never"}}, "hand.show_all_in"),
     ({"hand": {"small_blind": -1}}, "hand.small_blind"),
@@ -57,6 +60,9 @@ CREATE = [
 ]
 
 
+OF_SEATS = ("SitDown", "TopUp", "SetSittingOut", "StandUp", "Act", "UsePower", "AnswerAnchor")
+
+
 @pytest.mark.parametrize(("changes", "setting"), CREATE)
 async def test_a_setting_that_makes_no_sense_is_named(house, changes, setting):
     request = pb.CreateTableRequest(request_id=rid(), config=config(**changes))
@@ -69,7 +75,7 @@ async def test_a_setting_that_makes_no_sense_is_named(house, changes, setting):
     "request_id",
     ["", "x", "A" * 36, "E58C04A2-475E-44FC-A8D6-57BF2579DC3A", "00000000-0000-1000-8000-000000000000"],
 )
-@pytest.mark.parametrize("method", ["CreateTable", "SitDown", "TopUp", "SetSittingOut", "StandUp", "Act", "CloseTable"])
+@pytest.mark.parametrize("method", ["CreateTable", *OF_SEATS, "CloseTable"])
 async def test_a_mutating_call_needs_a_request_id(house, method, request_id):
     request_class = getattr(pb, f"{method}Request")
     request = request_class(request_id=request_id)
@@ -79,7 +85,7 @@ async def test_a_mutating_call_needs_a_request_id(house, method, request_id):
 
 
 @pytest.mark.parametrize("table_id", ["", "nonsense", "x" * 10_000, "é"])
-@pytest.mark.parametrize("method", ["GetTable", "SitDown", "TopUp", "SetSittingOut", "StandUp", "Act", "CloseTable"])
+@pytest.mark.parametrize("method", ["GetTable", *OF_SEATS, "CloseTable"])
 async def test_an_id_that_is_none_is_refused(house, method, table_id):
     request = getattr(pb, f"{method}Request")(table_id=table_id)
     if "request_id" in request.DESCRIPTOR.fields_by_name:

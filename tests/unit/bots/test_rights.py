@@ -16,7 +16,7 @@ BOTS_MAY_CALL = {
     f"/diwan.api.table.v1.TableService/{method}"
     for method in (
         *("GetTable", "ListTables", "SitDown", "TopUp", "SetSittingOut", "StandUp"),
-        *("Act", "Watch", "Play", "OpenHand", "GetHand"),
+        *("Act", "UsePower", "AnswerAnchor", "Watch", "Play", "OpenHand", "GetHand", "ListMyHands", "GetMyHand"),
     )
 }
 

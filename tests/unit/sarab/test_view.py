@@ -24,19 +24,76 @@ def shown(hand):
 
 def test_a_viewer_sees_the_level_and_the_carried_pot():
     hand = dealt([1000, 1000], deal_no=4, carried=40)
-    assert shown(hand).hand.sarab == SarabView(4, 20, 30, 40, is_void=False, carried_on=0)
+    assert shown(hand).hand.sarab == SarabView(
+        4,
+        20,
+        30,
+        40,
+        is_void=False,
+        carried_on=0,
+        deals_to_next_step=1,
+        is_void_unless_bet=True,
+        cannot_fold=(),
+    )
 
 
 def test_a_viewer_sees_that_a_hand_was_void_and_what_it_leaves():
     hand = checks(dealt([1000, 1000], carried=40, void_antes="carry"), 3, 2)
     found = shown(hand).hand
-    assert found.sarab == SarabView(1, 10, 10, 40, is_void=True, carried_on=60)
+    assert found.sarab == SarabView(
+        1,
+        10,
+        10,
+        40,
+        is_void=True,
+        carried_on=60,
+        deals_to_next_step=2,
+        is_void_unless_bet=False,
+        cannot_fold=(),
+    )
     assert (found.street, found.pot, found.decision) == ("over", 0, None)
 
 
 def test_a_won_hand_leaves_nothing():
     hand = dealt([1000, 1000], carried=40).do("fold")
-    assert shown(hand).hand.sarab == SarabView(1, 10, 10, 40, is_void=False, carried_on=0)
+    assert (shown(hand).hand.sarab.is_void, shown(hand).hand.sarab.carried_on) == (False, 0)
+
+
+@pytest.mark.parametrize(("deal_no", "deals"), [(1, 2), (2, 1), (3, 2), (16, 1), (17, 0), (40, 0)])
+def test_a_viewer_sees_how_many_deals_the_forced_bet_lasts(deal_no, deals):
+    """SB-28: 0 on the last level, which stays."""
+    assert shown(dealt([1000, 1000], deal_no=deal_no)).hand.sarab.deals_to_next_step == deals
+
+
+def test_a_level_with_the_same_forced_bet_is_no_step():
+    hand = dealt([1000, 1000], forced_bets=(10, 10, 20))
+    assert shown(hand).hand.sarab.deals_to_next_step == 4
+
+
+def test_a_viewer_sees_that_the_hand_is_void_unless_somebody_bets():
+    """SB-23, SB-33: until there was a bet, as long as there may be one before the river."""
+    hand = checks(dealt([1000, 1000]), 2, 2)
+    assert shown(hand).hand.sarab.is_void_unless_bet
+    assert not shown(hand.do("bet 10")).hand.sarab.is_void_unless_bet
+    assert not shown(hand.do("call")).hand.sarab.is_void_unless_bet
+
+
+def test_where_a_raise_is_asked_for_a_bet_alone_saves_no_hand():
+    hand = dealt([1000, 1000], void_rule="no_raise").do("bet 10")
+    assert shown(hand).hand.sarab.is_void_unless_bet
+    assert not shown(hand.do("raise 40")).hand.sarab.is_void_unless_bet
+
+
+def test_no_hand_is_void_where_fewer_than_two_could_act_or_the_rule_is_off():
+    """SB-35."""
+    assert not shown(dealt([10, 1000, 10])).hand.sarab.is_void_unless_bet
+    assert not shown(dealt([1000, 1000], void_rule="off")).hand.sarab.is_void_unless_bet
+
+
+def test_a_viewer_sees_who_has_too_few_chips_to_be_allowed_to_fold():
+    """SB-26: 50 behind at most, and some."""
+    hand = dealt([60, 61, 10, 1000])
+    assert shown(hand).hand.sarab.cannot_fold == (0,)
 
 
 def test_the_open_decision_says_whether_sarab_may_be_played():
