@@ -65,7 +65,21 @@ from diwan.core.table.events import (
     TableOnlyEvent,
     TopUpRequested,
 )
+from diwan.core.table.hosting.events import (
+    GuestJoined,
+    GuestRemoved,
+    HostChanged,
+    InvitationAnswered,
+    InvitationRevoked,
+    InvitationSent,
+    JoinCodeIssued,
+    JoinCodeRevoked,
+    SettingsChanged,
+    TablePaused,
+    TableResumed,
+)
 from diwan.history.capsa_words import describe_capsa, describe_stake
+from diwan.history.hosting_words import describe_hosting
 
 HIDDEN: Final = "??"
 
@@ -144,6 +158,10 @@ def describe(event: TableEvent, cards: Cards, recorded_at_ms: int, seats: Sequen
             return describe_capsa(event, cards, recorded_at_ms, card_texts, seconds)
         case StakeProposed() | StakeAgreed() | StakeEnded():
             return describe_stake(event)
+        case InvitationSent() | InvitationAnswered() | InvitationRevoked() | JoinCodeIssued() | JoinCodeRevoked():
+            return describe_hosting(event)
+        case GuestJoined() | GuestRemoved() | HostChanged() | TablePaused() | TableResumed() | SettingsChanged():
+            return describe_hosting(event)
         case _:
             return _at_the_table(event)
 

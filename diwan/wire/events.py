@@ -15,6 +15,7 @@ from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.table.events import TableEvent
 from diwan.wire.capsa import CAPSA_ROWS
 from diwan.wire.hand import HAND_ROWS
+from diwan.wire.hosting import HOSTING_ROWS
 from diwan.wire.ledger import LEDGER_ROWS
 from diwan.wire.mapping import MalformedEvent, Row, UnknownEvent, WireError, read_reveals, write_reveals
 from diwan.wire.table import TABLE_ROWS
@@ -27,7 +28,7 @@ type Upcaster = Callable[[Envelope], None]
 
 NONCE_BYTES: Final = 16
 
-_ROWS: Final[tuple[Row, ...]] = HAND_ROWS + CAPSA_ROWS + TABLE_ROWS + LEDGER_ROWS
+_ROWS: Final[tuple[Row, ...]] = HAND_ROWS + CAPSA_ROWS + TABLE_ROWS + HOSTING_ROWS + LEDGER_ROWS
 _PAYLOADS: Final[Any] = Envelope.DESCRIPTOR.oneofs_by_name["payload"].fields
 _FIELDS: Final = {field.message_type.name: field for field in _PAYLOADS}
 

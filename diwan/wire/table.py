@@ -36,6 +36,7 @@ def write_config(message: pb.TableConfig, config: TableConfig) -> None:
     message.bots_fill = config.bots_fill
     message.chips = CHIPS_NUMBER[config.chips]
     message.start = START_NUMBER[config.start]
+    message.is_private = config.is_private
 
 
 def config_bytes(config: TableConfig) -> bytes:
@@ -62,6 +63,7 @@ def read_config(message: pb.TableConfig) -> TableConfig:
         chips=CHIPS_NAME[message.chips],
         start=START_NAME[message.start],
         capsa=read_capsa_settings(message.capsa) if is_capsa else None,
+        is_private=message.is_private,
     )
 
 
@@ -70,10 +72,12 @@ def _write_table_created(message: pb.TableCreated, event: table.TableCreated) ->
     write_config(message.config, event.config)
     message.created_by = event.created_by
     message.created_at_ms = event.created_at_ms
+    message.host = event.host
 
 
 def _read_table_created(message: pb.TableCreated) -> table.TableCreated:
-    return table.TableCreated(message.table_id, read_config(message.config), message.created_by, message.created_at_ms)
+    config = read_config(message.config)
+    return table.TableCreated(message.table_id, config, message.created_by, message.created_at_ms, message.host)
 
 
 def _write_owner_changed(message: pb.OwnerChanged, event: table.OwnerChanged) -> None:

@@ -105,6 +105,7 @@ def config(message: table_pb2.TableConfig) -> TableConfig:
         chips=CHIPS_NAME[chips] if chips else plain.chips,
         start=START_NAME[start] if start else plain.start,
         capsa=capsa,
+        is_private=message.is_private,
     )
 
 

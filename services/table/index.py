@@ -52,8 +52,8 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
 
     games: tuple[str, ...] = ()
     limit: str = ""
-    big_blind_min: int = 0
-    big_blind_max: int = 0
+    stake_min: int = 0
+    stake_max: int = 0
     free_seats_min: int = 0
     chips: int = 0
     has_bots: bool | None = None
@@ -66,7 +66,7 @@ from table_index t,
               from sitting_index where table_id = t.table_id and last_version is null) s
 where not t.is_closed and (t.created_at_ms, t.table_id) < ($1, $2)
   and (cardinality($3::text[]) = 0 or t.game = any ($3)) and ($4 = '' or t.bet_limit = $4)
-  and t.big_blind >= $5 and ($6::bigint is null or t.big_blind <= $6)
+  and t.stake >= $5 and ($6::bigint is null or t.stake <= $6)
   and ($7::smallint = 0 or t.chips = $7) and ($8::boolean is null or (t.bots_fill > 0) = $8)
   and t.seats - s.people - s.bots >= $9
 order by t.created_at_ms desc, t.table_id desc limit $10
@@ -101,7 +101,7 @@ class Index:
             lambda c: c.fetch(
                 _TABLES,
                 *(after or NEWEST),
-                *(list(sought.games), sought.limit, sought.big_blind_min, sought.big_blind_max or None),
+                *(list(sought.games), sought.limit, sought.stake_min, sought.stake_max or None),
                 *(sought.chips, sought.has_bots, sought.free_seats_min, limit),
             )
         )

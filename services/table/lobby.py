@@ -90,14 +90,14 @@ def _sought(wanted: lobby_pb2.TableFilter) -> Sought:
         raise Rejected("FIELD_INVALID", field="filter.bots", why="no such wish")
     if wanted.chips not in {0, *CHIPS_NAME}:
         raise Rejected("FIELD_INVALID", field="filter.chips", why="no such source")
-    low, high = wanted.big_blind_min, wanted.big_blind_max
+    low, high = wanted.stake_min, wanted.stake_max
     if not 0 <= low <= (high or low) or high < 0:
-        raise Rejected("FIELD_INVALID", field="filter.big_blind_max", why="a range of chips")
+        raise Rejected("FIELD_INVALID", field="filter.stake_max", why="a range of chips")
     return Sought(
         games=tuple(fields.short_text(game, "filter.games", 20) for game in wanted.games),
         limit=fields.short_text(wanted.limit, "filter.limit", 20),
-        big_blind_min=low,
-        big_blind_max=high,
+        stake_min=low,
+        stake_max=high,
         free_seats_min=min(wanted.free_seats_min, 100),
         chips=wanted.chips,
         has_bots=_WISHES[wanted.bots],

@@ -11,6 +11,7 @@ from diwan.api.event.v1.event_pb2 import Event
 from diwan.chassis.database import Connection
 from diwan.chassis.feed import FeedEvent
 from diwan.core.hand.events import HandEnded, HandStarted, HandVoided, PotAwarded
+from diwan.core.table.conditions import conditions_of
 from diwan.core.table.events import (
     BuyInRefused,
     BuyInRequested,
@@ -113,11 +114,11 @@ async def _sitting_ended(connection: Connection, sitting: str, version: int) -> 
 
 
 async def _table_created(connection: Connection, event: TableCreated) -> None:
-    config = event.config
+    config, shown = event.config, conditions_of(event.config)
     await connection.execute(
-        "insert into table_index (table_id, created_at_ms, created_by, game, bet_limit, big_blind, seats, chips, bots_fill,"
+        "insert into table_index (table_id, created_at_ms, created_by, game, bet_limit, stake, seats, chips, bots_fill,"
         " config) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         *(UUID(event.table_id), event.created_at_ms, event.created_by),
-        *(config.hand.game, config.hand.limit, config.hand.big_blind, config.seats),
+        *(shown.game, shown.limit, shown.added.unit or shown.big_blind, config.seats),
         *(CHIPS_NUMBER[config.chips], config.bots_fill, config_bytes(config)),
     )

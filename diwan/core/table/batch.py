@@ -16,6 +16,7 @@ from diwan.core.hand.events import Position
 from diwan.core.hand.state import NOBODY, LiveHand
 from diwan.core.table.events import SatOut, SeatReleased, TableClosed, TableEvent
 from diwan.core.table.evolve import at_table, evolve
+from diwan.core.table.hosting.decide import host_after
 from diwan.core.table.pairs import left_stakes
 from diwan.core.table.playing import PlayedEvent, PlayedHand, is_awaited
 from diwan.core.table.state import SeatState, TableState
@@ -97,7 +98,8 @@ class Batch:
         for seat in self.state.seats:
             is_going = seat.leaving is not None or self.state.is_closing
             if is_going and seat.pending is None and not self.state.is_in_hand(seat.seat):
-                self.add(*left_stakes(self.state, seat.seat, now_ms), _released(seat, now_ms))
+                after = host_after(self.state, seat, now_ms)
+                self.add(*left_stakes(self.state, seat.seat, now_ms), _released(seat, now_ms), *after)
         if self.state.is_closing and not self.state.seats and not self.state.is_closed:
             self.add(TableClosed(now_ms))
 

@@ -10,6 +10,7 @@ from diwan.core.hand.commands import HandCommand
 from diwan.core.hand.events import Chips, OpenedSeed, Power, Seat
 from diwan.core.table.config import TableConfig
 from diwan.core.table.events import RefusalCount, SeatCause, SeedCommitment
+from diwan.core.table.hosting.commands import HostingCommand
 
 
 class CreateTable(Struct, frozen=True):
@@ -19,6 +20,7 @@ class CreateTable(Struct, frozen=True):
     config: TableConfig
     created_by: str
     now_ms: int
+    host: str = ""  # of a private table
 
 
 class ClaimTable(Struct, frozen=True):
@@ -87,7 +89,7 @@ class StandUp(Struct, frozen=True):
     player: str
     cause: SeatCause
     now_ms: int
-    requested_by: str = ""  # the operator who removes the player
+    requested_by: str = ""  # who removes the player
 
 
 class CommitSecret(Struct, frozen=True):
@@ -163,5 +165,6 @@ type TableOnlyCommand = (
     | ClaimTable
     | CreateTable
     | CloseTable
+    | HostingCommand
 )
 type TableCommand = HandCommand | CapsaCommand | StakeCommand | TableOnlyCommand

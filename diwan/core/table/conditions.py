@@ -11,9 +11,16 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import fields
 
+from diwan.core.games.capsa.settings import CapsaSettings, completed, naturals_of
 from diwan.core.hand.events import Chips
 from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
 from diwan.core.table.config import ChipSource, TableConfig
+
+_CAPSA_ELSEWHERE: Final = (
+    *("game", "players", "unit", "set_seconds", "declare_seconds"),  # have fields of their own
+    *("scoring", "naturals", "pair_units"),  # told as rules by themselves
+    "suit_order",  # reserved (CS-14)
+)
 
 
 class SpecialRule(Struct, frozen=True):
@@ -76,19 +83,19 @@ class Conditions(Struct, frozen=True, kw_only=True):
 
 def conditions_of(config: TableConfig) -> Conditions:
     """Return a table's conditions; its settings must have their defaults filled in."""
-    hand = config.hand
-    added = GAME_CONDITIONS[hand.game](config)
+    hand, added = config.hand, GAME_CONDITIONS[config.game](config)
+    bets = config.capsa is None
     return Conditions(
-        game=hand.game,
-        limit=hand.limit,
-        small_blind=hand.small_blind,
-        big_blind=hand.big_blind,
+        game=config.game,
+        limit=hand.limit if bets else "",
+        small_blind=hand.small_blind if bets else 0,
+        big_blind=hand.big_blind if bets else 0,
         seats=config.seats,
         chips=config.chips,
         buy_in_min=config.buy_in_min if config.chips == "wallet" else 0,
         buy_in_max=config.buy_in_max if config.chips == "wallet" else 0,
         clocks=Clocks(
-            decision_seconds=hand.decision_seconds,
+            decision_seconds=hand.decision_seconds if bets else 0,
             response_seconds=added.response_seconds,
             reserve_seconds=config.reserve_seconds,
             pause_ms=config.pause_ms,
@@ -110,6 +117,8 @@ def special_rules(given: Struct, usual: Struct, prefix: str, *, but: tuple[str, 
         value, default, name = getattr(given, field.name), getattr(usual, field.name), f"{prefix}.{field.name}"
         if isinstance(value, Struct):
             yield from special_rules(value, default, name)
+        elif value is None:
+            yield SpecialRule(name, "none", value == default)
         else:
             yield SpecialRule(name, _text(value), value == default)
 
@@ -151,10 +160,32 @@ def _sarab(config: TableConfig) -> GameConditions:
     )
 
 
+def _capsa(config: TableConfig) -> GameConditions:
+    capsa = config.capsa or CapsaSettings()
+    # What follows from the scoring is as usual where the scoring says so.
+    usual = completed(CapsaSettings(scoring=capsa.scoring))
+    own = special_rules(capsa, usual, "capsa", but=_CAPSA_ELSEWHERE)
+    awards, usual_awards = naturals_of(capsa), naturals_of(usual)
+    naturals = [SpecialRule(f"capsa.naturals.{each.kind}", str(each.units), each in usual_awards) for each in awards]
+    return GameConditions(
+        special_rules=(
+            SpecialRule("capsa.scoring", capsa.scoring, capsa.scoring == CapsaSettings().scoring),
+            *own,
+            *naturals,
+            # Any pair may agree on a stake of its own (CS-62).
+            SpecialRule("capsa.pair_stakes", "true", is_default=True),
+        ),
+        setting_seconds=capsa.set_seconds,
+        declaring_seconds=capsa.declare_seconds,
+        unit=capsa.unit,
+    )
+
+
 GAME_CONDITIONS: Final[Mapping[str, Callable[[TableConfig], GameConditions]]] = {
     "holdem": _with_blinds,
     "omaha": _with_blinds,
     "naiko": _naiko,
     "sarab": _sarab,
+    "capsa": _capsa,
 }
 """By game; a game that tables may play must stand here."""

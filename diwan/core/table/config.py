@@ -32,6 +32,7 @@ class TableConfig(Struct, frozen=True, kw_only=True):
     bots_fill: int = 0
     chips: ChipSource = "wallet"
     start: StartMode = "automatic"
+    is_private: bool = False  # only who is invited sees it and sits there (TB-3)
     capsa: CapsaSettings | None = None
 
     @property

@@ -65,6 +65,8 @@ from diwan.core.table.events import (
 )
 from diwan.core.table.evolve import evolve
 from diwan.core.table.games import plan_next_hand
+from diwan.core.table.hosting.commands import HostingCommand, JoinByCode
+from diwan.core.table.hosting.decide import accepted_by_sitting, decide_hosting
 from diwan.core.table.planning import NextHand
 from diwan.core.table.playing import advance_played
 from diwan.core.table.state import TableState
@@ -87,7 +89,10 @@ def advance(state: TableState | None, command: TableCommand, cards: Cards) -> St
     if state is None:
         if isinstance(command, CreateTable):
             config = checked(command.config)
-            created = TableCreated(command.table_id, config, command.created_by, command.now_ms)
+            if config.is_private != bool(command.host):
+                why = "a private table has a host, and no other"
+                raise Rejected("SETTING_INVALID", setting="is_private", why=why)
+            created = TableCreated(command.table_id, config, command.created_by, command.now_ms, command.host)
             return (created,), evolve(None, created)
         raise Rejected("TABLE_NOT_FOUND")
     match command:
@@ -121,16 +126,18 @@ def advance(state: TableState | None, command: TableCommand, cards: Cards) -> St
             return _seats(state, command, cards)
 
 
-type _SeatCommand = RequestSeat | FundSeat | RefuseBuyIn | RequestTopUp | SitOut | SitIn | StandUp
+type _SeatCommand = RequestSeat | FundSeat | RefuseBuyIn | RequestTopUp | SitOut | SitIn | StandUp | HostingCommand
 
 
 def _seats(state: TableState, command: _SeatCommand, cards: Cards) -> Step:
-    if state.is_closed:
+    # Who guesses a code is not told that there was a table.
+    if state.is_closed and not isinstance(command, JoinByCode):
         raise Rejected("TABLE_CLOSED", table_id=state.table_id)
     batch = Batch(state, cards)
     match command:
         case RequestSeat():
             batch.add(joining.request_seat(state, command))
+            batch.add(*accepted_by_sitting(state, command.player, command.now_ms))
         case RequestTopUp():
             batch.add(joining.request_top_up(state, command))
         case FundSeat():
@@ -143,6 +150,8 @@ def _seats(state: TableState, command: _SeatCommand, cards: Cards) -> Step:
             batch.add(seating.sit_in(state, command))
         case StandUp():
             batch.add(seating.stand_up(state, command))
+        case _:
+            batch.add(*decide_hosting(state, command))
     batch.settle(command.now_ms)
     return batch.events, batch.state
 

@@ -10,8 +10,9 @@ from diwan.core.games.capsa.events import CapsaOnlyEvent
 from diwan.core.games.capsa.stakes import StakeEvent
 from diwan.core.hand.events import Chips, HandEvent, Seat
 from diwan.core.table.config import TableConfig
+from diwan.core.table.hosting.events import HostingEvent
 
-type SeatCause = Literal["player", "clock", "busted", "disconnected", "operator", "table_closed", "yielded"]
+type SeatCause = Literal["player", "clock", "busted", "disconnected", "operator", "table_closed", "yielded", "host"]
 
 
 class TableCreated(Struct, frozen=True, tag=True):
@@ -21,6 +22,7 @@ class TableCreated(Struct, frozen=True, tag=True):
     config: TableConfig
     created_by: str
     created_at_ms: int
+    host: str = ""  # of a private table
 
 
 class OwnerChanged(Struct, frozen=True, tag=True):
@@ -89,7 +91,7 @@ class SatIn(Struct, frozen=True, tag=True):
 class StandUpRequested(Struct, frozen=True, tag=True):
     """A player leaves after the hand; until then the room decides as RULES.md A11 says.
 
-    ``requested_by`` is who else asked for it: the operator who removes the player, or empty.
+    ``requested_by`` is who else asked for it: the operator or host who removes the player, or empty.
     """
 
     seat: Seat
@@ -191,4 +193,4 @@ type TableOnlyEvent = (
     | TableClosing
     | TableClosed
 )
-type TableEvent = HandEvent | CapsaOnlyEvent | StakeEvent | TableOnlyEvent
+type TableEvent = HandEvent | CapsaOnlyEvent | StakeEvent | HostingEvent | TableOnlyEvent

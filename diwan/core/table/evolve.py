@@ -68,6 +68,21 @@ from diwan.core.table.events import (
     TableEvent,
     TopUpRequested,
 )
+from diwan.core.table.hosting.events import (
+    GuestJoined,
+    GuestRemoved,
+    HostChanged,
+    InvitationAnswered,
+    InvitationRevoked,
+    InvitationSent,
+    JoinCodeIssued,
+    JoinCodeRevoked,
+    SettingsChanged,
+    TablePaused,
+    TableResumed,
+)
+from diwan.core.table.hosting.evolve import evolve as evolve_hosting
+from diwan.core.table.hosting.state import Hosting
 from diwan.core.table.playing import PlayedEvent, evolve_played
 from diwan.core.table.state import Departure, Entry, Pending, SeatState, SeedExchange, TableState
 
@@ -78,7 +93,7 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
     """Return the table after one more event; the first must be ``TableCreated``."""
     if state is None:
         assert isinstance(event, TableCreated), "a table's stream begins with TableCreated"  # noqa: S101
-        return TableState(event.table_id, event.config, 1)
+        return TableState(event.table_id, event.config, 1, hosting=Hosting(event.host))
     version = state.version + 1
     match event:
         case TurnBegan() | BettingRoundEnded() | BoardDealt() | BetReturned() | Posted() | HoleCardsDealt():
@@ -113,6 +128,12 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
             return replace(state, version=version, is_closed=True)
         case TableCreated():
             raise AssertionError("a table is created once")
+        case SettingsChanged() if not state.is_running:
+            return replace(state, version=version, config=event.config)
+        case SettingsChanged() | TablePaused() | TableResumed() | HostChanged() | JoinCodeIssued() | JoinCodeRevoked():
+            return replace(state, version=version, hosting=evolve_hosting(state.hosting, event))
+        case InvitationSent() | InvitationAnswered() | InvitationRevoked() | GuestJoined() | GuestRemoved():
+            return replace(state, version=version, hosting=evolve_hosting(state.hosting, event))
         case _:
             return replace(_seats_changed(state, event), version=version)
 
@@ -238,8 +259,11 @@ def _hand_ended(state: TableState, event: HandEnded) -> TableState:
         spots = state.spots_before
         before = {entry.sitting: entry for entry in state.entries_before}
         seats = tuple(_as_before(seat, before.get(seat.sitting)) for seat in seats)
+    following = state.hosting.settings_next
     return replace(
         state,
+        config=state.config if following is None else following,
+        hosting=state.hosting if following is None else replace(state.hosting, settings_next=None),
         is_running=False,
         seats=seats,
         spots=spots,

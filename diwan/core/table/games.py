@@ -159,8 +159,8 @@ TABLE_GAMES: Final[Mapping[str, TableGame]] = {
 
 
 def plan_next_hand(state: TableState) -> NextHand | None:
-    """Return the hand that would begin now, or None: one is running, the table closes, or fewer than two can play."""
-    if state.is_running or state.is_closing or state.is_closed:
+    """Return the hand that would begin now, or None: one runs, the table pauses or closes, or too few can play."""
+    if state.is_running or state.is_closing or state.is_closed or state.hosting.is_paused:
         return None
     able = able_seats(state)
     return TABLE_GAMES[state.config.game].plan(state, able) if len(able) >= PLAYERS_MIN else None

@@ -44,6 +44,20 @@ from diwan.core.table.events import (
     TopUpRequested,
 )
 from diwan.core.table.games import plan_next_hand
+from diwan.core.table.hosting.events import (
+    GuestJoined,
+    GuestRemoved,
+    HostChanged,
+    InvitationAnswered,
+    InvitationRevoked,
+    InvitationSent,
+    JoinCodeIssued,
+    JoinCodeRevoked,
+    SettingsChanged,
+    TablePaused,
+    TableResumed,
+)
+from diwan.core.table.hosting.inverse import hosting_command_of
 from diwan.core.table.playing import played_command_of
 from diwan.core.table.state import TableState
 
@@ -56,7 +70,7 @@ def command_of(event: TableEvent, state: TableState | None) -> TableCommand | No
     """
     match event:
         case TableCreated():
-            return CreateTable(event.table_id, event.config, event.created_by, event.created_at_ms)
+            return CreateTable(event.table_id, event.config, event.created_by, event.created_at_ms, event.host)
         case HandStarted():
             return _start_command(event, state)
         case CapsaStarted():
@@ -85,6 +99,10 @@ def command_of(event: TableEvent, state: TableState | None) -> TableCommand | No
             return CloseTable(event.closed_by, event.closing_at_ms)
         case SeatReleased() | TableClosed():
             return None
+        case InvitationSent() | InvitationAnswered() | InvitationRevoked() | JoinCodeIssued() | JoinCodeRevoked():
+            return hosting_command_of(event)
+        case GuestJoined() | GuestRemoved() | HostChanged() | TablePaused() | TableResumed() | SettingsChanged():
+            return hosting_command_of(event)
         case (
             BuyInRequested()
             | TopUpRequested()

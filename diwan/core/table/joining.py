@@ -12,6 +12,7 @@ from diwan.core.hand.events import Chips, Seat
 from diwan.core.limits import STACK_MAX
 from diwan.core.table.commands import FundSeat, RefuseBuyIn, RequestSeat, RequestTopUp
 from diwan.core.table.events import BuyInRefused, BuyInRequested, SeatFunded, TopUpRequested
+from diwan.core.table.hosting.entry import check_entry
 from diwan.core.table.state import TableState
 
 _MINUTE_MS: Final = 60_000
@@ -19,6 +20,7 @@ _MINUTE_MS: Final = 60_000
 
 def request_seat(state: TableState, command: RequestSeat) -> BuyInRequested:
     """Reserve a seat; the player waits for the wallet, and then for the next hand."""
+    check_entry(state, command.player, command.now_ms, is_bot=command.is_bot)
     if state.is_closing:
         raise Rejected("TABLE_CLOSED", table_id=state.table_id)
     if state.seat_of(command.player) is not None:

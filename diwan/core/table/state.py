@@ -9,6 +9,7 @@ from diwan.core.hand.events import Chips, Seat
 from diwan.core.table.button import Spots
 from diwan.core.table.config import TableConfig
 from diwan.core.table.events import SeatCause, SeedCommitment
+from diwan.core.table.hosting.state import Hosting
 from diwan.core.table.playing import PlayedHand
 
 
@@ -90,6 +91,7 @@ class TableState(Struct, frozen=True):
     departures: tuple[Departure, ...] = ()
     is_closing: bool = False
     is_closed: bool = False
+    hosting: Hosting = Hosting()  # of a private table, and what an operator has set
     stakes: PairStakes = PairStakes()  # of Capsa: stakes that pairs agreed upon for themselves (CS-62)
 
     def seat(self, number: Seat) -> SeatState | None:

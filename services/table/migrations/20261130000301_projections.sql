@@ -10,12 +10,13 @@ create table table_index (
     is_closed boolean not null default false,
     game text not null,
     bet_limit text not null,
-    big_blind bigint not null,
+    stake bigint not null,
     seats smallint not null,
     chips smallint not null,
     bots_fill smallint not null,
     config bytea not null
 );
+comment on column table_index.stake is 'The big blind; where there is none the smallest bet, in Capsa the unit.';
 comment on column table_index.chips is 'The number of ChipSource in the contract.';
 comment on column table_index.config is 'The settings as the message TableConfig; the columns before it are what a lobby is searched by.';
 create index table_index_open on table_index (created_at_ms desc, table_id desc) where not is_closed;

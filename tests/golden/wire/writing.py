@@ -13,21 +13,24 @@ from diwan.core.games.capsa.stakes import StakeEvent
 from diwan.core.hand.events import HandEvent, HandStarted, NaikoEvent
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import StreamKind
-from diwan.core.table.events import TableOnlyEvent
+from diwan.core.table.events import TableCreated, TableOnlyEvent
+from diwan.core.table.hosting.events import HostingEvent
 from diwan.verifier import verify_stream
 from diwan.wire.events import encode
 
 EVENTS = Path(__file__).with_name("events_v1.json")
 NAIKO_EVENTS = Path(__file__).with_name("events_naiko_v1.json")
 CAPSA_EVENTS = Path(__file__).with_name("events_capsa_v1.json")
+HOSTING_EVENTS = Path(__file__).with_name("events_hosting_v1.json")
 LOG = Path(__file__).with_name("log_v1.json")
 KINDS = (*get_args(HandEvent.__value__), *get_args(TableOnlyEvent.__value__), LedgerCommitted)
 CAPSA_KINDS = (*get_args(CapsaOnlyEvent.__value__), *get_args(StakeEvent.__value__))
+HOSTING_KINDS = get_args(HostingEvent.__value__)
 NONCE = bytes(range(16))
 
 
 def core_kind(name: str) -> type:
-    return next(kind for kind in (*KINDS, *CAPSA_KINDS) if kind.__name__ == name)
+    return next(kind for kind in (*KINDS, *CAPSA_KINDS, *HOSTING_KINDS) if kind.__name__ == name)
 
 
 def filled(annotation, number: int = 7):
@@ -59,6 +62,11 @@ def written_naiko_events() -> dict:
 def written_capsa_events() -> dict:
     """Hands of Capsa and stakes of pairs, which came to schema 1 later."""
     return written_events(CAPSA_KINDS)
+
+
+def written_hosting_events() -> dict:
+    """Private tables, which came to schema 1 later: events of their own, and a host in the beginning."""
+    return written_events((*HOSTING_KINDS, TableCreated))
 
 
 def written_events(kinds: tuple[type, ...] = KINDS) -> dict:
@@ -95,6 +103,7 @@ def main() -> None:
         (EVENTS, written_events),
         (NAIKO_EVENTS, written_naiko_events),
         (CAPSA_EVENTS, written_capsa_events),
+        (HOSTING_EVENTS, written_hosting_events),
         (LOG, written_log),
     ):
         if not path.exists():

@@ -56,7 +56,10 @@ class Wallet:
     async def _not_here(self, _request, _call):
         raise Rejected("METHOD_UNKNOWN")
 
-    OpenAccount = GetAccount = ListEntries = Issue = GetTotals = _not_here
+
+for _method in WALLET.methods:
+    if not hasattr(Wallet, _method.name):
+        setattr(Wallet, _method.name, Wallet._not_here)
 
 
 class House:

@@ -57,8 +57,8 @@ async def test_tables_are_found_by_game_limit_stakes_and_bots(house):
     assert await found(house, ids, games=["omaha", "holdem"]) == [omaha, high, low]
     assert await found(house, ids, games=["naiko"]) == []
     assert await found(house, ids, limit="pot_limit") == [omaha]
-    assert await found(house, ids, big_blind_min=10) == [omaha, high]
-    assert await found(house, ids, big_blind_min=3, big_blind_max=10) == [omaha]
+    assert await found(house, ids, stake_min=10) == [omaha, high]
+    assert await found(house, ids, stake_min=3, stake_max=10) == [omaha]
     assert await found(house, ids, bots=lobby_pb2.WISH_YES) == [high]
     assert await found(house, ids, bots=lobby_pb2.WISH_NO) == [omaha, low]
     assert await found(house, ids, chips=table_pb2.CHIP_SOURCE_WALLET) == [omaha, high, low]
@@ -106,8 +106,8 @@ async def test_the_token_of_one_question_is_no_answer_to_another(house):
 @pytest.mark.parametrize(
     ("wanted", "field"),
     [
-        ({"big_blind_min": -1}, "filter.big_blind_max"),
-        ({"big_blind_min": 9, "big_blind_max": 3}, "filter.big_blind_max"),
+        ({"stake_min": -1}, "filter.stake_max"),
+        ({"stake_min": 9, "stake_max": 3}, "filter.stake_max"),
         ({"games": ["holdem"] * 11}, "filter.games"),
         ({"games": ["x" * 30]}, "filter.games"),
         ({"bots": 9}, "filter.bots"),

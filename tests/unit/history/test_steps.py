@@ -14,6 +14,7 @@ from diwan.core.cards import format_card
 from diwan.core.hand import events as hand
 from diwan.core.hand.state import EndedHand
 from diwan.core.table import events as table
+from diwan.core.table.hosting import events as hosting
 from diwan.history import batches, fold, hand_events, hand_steps, plain_text
 from diwan.history.steps import SeatLine
 from diwan.history.text import clock_text, seat_text
@@ -23,7 +24,11 @@ from tests.unit.verifier.forging import Insider
 from tests.unit.verifier.logs import played
 from tests.unit.wire.strategies import records
 
-EVERY_EVENT = (*get_args(hand.HandEvent.__value__), *get_args(table.TableOnlyEvent.__value__))
+EVERY_EVENT = (
+    *get_args(hand.HandEvent.__value__),
+    *get_args(hosting.HostingEvent.__value__),
+    *get_args(table.TableOnlyEvent.__value__),
+)
 
 
 @cache

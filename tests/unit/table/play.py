@@ -58,12 +58,12 @@ def coming_back(player, now, *, post=False):
 class Table:
     """Given, when and then of one table; time passes only where a test says so."""
 
-    def __init__(self, *, cards=None, **changes):
+    def __init__(self, *, cards=None, host="", **changes):
         self.state = None
         self.batches = []
         self.now = 1_000_000
         self.cards = MIXED if cards is None else cards
-        self.when(CreateTable(TABLE_ID, config(**changes), "host", self.now))
+        self.when(CreateTable(TABLE_ID, config(**changes), "host", self.now, host))
 
     def when(self, command):
         """Decide, fold and return the batch."""

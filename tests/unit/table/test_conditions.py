@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import fields, replace
 
+from diwan.core.games.capsa.settings import CapsaSettings, NaturalAward
 from diwan.core.hand.settings import HandSettings, NaikoSettings, PowerCosts, SarabSettings
 from diwan.core.table.checking import checked
 from diwan.core.table.conditions import GAME_CONDITIONS, Level, SpecialRule, conditions_of
@@ -93,6 +94,38 @@ def test_no_setting_of_a_game_is_left_out():
     ):
         told = {name.split(".")[1] for name in rules(conditions_of(settings_of(game))) if name.startswith(game)}
         assert told == {field.name for field in fields(record)} - elsewhere
+    told = {name.split(".")[1] for name in rules(conditions_of(capsa_table()))}
+    elsewhere = {"game", "players", "unit", "set_seconds", "declare_seconds", "pair_units", "suit_order"}
+    assert told == {field.name for field in fields(CapsaSettings)} - elsewhere | {"pair_stakes"}
+
+
+def capsa_table(**changes):
+    settings = CapsaSettings(**{"players": 4, "unit": 5} | changes)
+    return checked(TableConfig(name="c", seats=4, capsa=settings))
+
+
+def test_capsa_shows_unit_royalties_naturals_pair_stakes_and_its_clocks():
+    """CS-41 to CS-48, CS-62, CS-80; it has neither blinds nor a decision clock."""
+    shown = conditions_of(capsa_table(set_seconds=70, declare_seconds=9))
+    assert (shown.game, shown.limit, shown.small_blind, shown.big_blind) == ("capsa", "", 0, 0)
+    assert shown.added.unit == 5
+    assert (shown.clocks.setting_seconds, shown.clocks.declaring_seconds, shown.clocks.decision_seconds) == (70, 9, 0)
+    named = rules(shown)
+    assert named["capsa.royalties.middle.quads"].value == "8"
+    assert named["capsa.royalties.front.quads"].value == "none"
+    assert named["capsa.naturals.dragon"].value == "13"
+    assert named["capsa.pair_stakes"].value == "true"
+    assert all(rule.is_default for rule in named.values())
+
+
+def test_what_follows_from_capsa_s_scoring_is_as_usual_there_and_anything_else_is_not():
+    named = rules(conditions_of(capsa_table(scoring="1-6")))
+    assert {name for name, rule in named.items() if not rule.is_default} == {"capsa.scoring"}
+    awards = (NaturalAward("dragon", 30),)
+    named = rules(conditions_of(capsa_table(naturals=awards, wheel="second", scoop_bonus=9, scoring="custom")))
+    odd = {name for name, rule in named.items() if not rule.is_default}
+    assert {"capsa.naturals.dragon", "capsa.wheel", "capsa.scoop_bonus", "capsa.scoring"} <= odd
+    assert "capsa.naturals.six_pairs" not in named, "only what is paid is told"
 
 
 def test_a_match_table_is_not_bought_into():

@@ -31,7 +31,7 @@ def test_every_setting_of_the_contract_is_read():
     said = {
         "name": "B", "seats": 5, "buy_in_min": 30, "buy_in_max": 90, "pause_ms": 1, "reserve_seconds": 1,
         "sit_out_after": 1, "return_minutes": 1, "bots_fill": 1, "chips": table_pb2.CHIP_SOURCE_MATCH,
-        "start": table_pb2.START_MODE_ON_GRANT,
+        "start": table_pb2.START_MODE_ON_GRANT, "is_private": True,
     }  # fmt: skip
     of_hand = {
         "limit": "pot_limit", "small_blind": 3, "big_blind": 4, "short_allins_add_up": False,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from diwan.api.event.v1 import capsa_pb2, hand_pb2, table_pb2
+from diwan.api.event.v1 import capsa_pb2, hand_pb2, hosting_pb2, table_pb2
 from diwan.api.event.v1.event_pb2 import Event as Envelope
 from diwan.core.games.capsa import events as capsa
 from diwan.core.games.capsa import stakes
@@ -19,6 +19,7 @@ from diwan.core.hand import events as hand
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.table import events as table
 from diwan.core.table.config import ChipSource, StartMode
+from diwan.core.table.hosting import events as hosting
 from diwan.wire import events as wire
 from diwan.wire.mapping import named
 from tests.unit.wire.strategies import records, reveal_of
@@ -28,7 +29,9 @@ FOLDED = hand.Acted(1, "fold", 0, 0, is_all_in=False, turn=7, decided_by="player
 STARTED = capsa.CapsaStarted("h", 1, 1, CapsaSettings(), (), 0, b"", (), (), b"", b"", 9)
 HAND_EVENTS = get_args(hand.HandEvent.__value__)
 CAPSA_EVENTS = (*get_args(capsa.CapsaOnlyEvent.__value__), *get_args(stakes.StakeEvent.__value__))
-EVERY_EVENT = (*HAND_EVENTS, *CAPSA_EVENTS, *get_args(table.TableOnlyEvent.__value__), LedgerCommitted)
+HOSTING_EVENTS = get_args(hosting.HostingEvent.__value__)
+TABLE_EVENTS = (*HOSTING_EVENTS, *get_args(table.TableOnlyEvent.__value__))
+EVERY_EVENT = (*HAND_EVENTS, *CAPSA_EVENTS, *TABLE_EVENTS, LedgerCommitted)
 PAYLOADS = {field.message_type.name: field for field in Envelope.DESCRIPTOR.oneofs_by_name["payload"].fields}
 
 
@@ -132,6 +135,7 @@ def test_an_event_of_zeros_still_says_what_it_is(kind):
         (hand.HandResult, hand_pb2.HandResult),
         (get_type_hints(hand.HandVoided)["reason"], hand_pb2.VoidReason),
         (table.SeatCause, table_pb2.SeatCause),
+        (hosting.HostCause, hosting_pb2.HostCause),
         (ChipSource, table_pb2.ChipSource),
         (StartMode, table_pb2.StartMode),
         (capsa.Status, capsa_pb2.CapsaStatus),
