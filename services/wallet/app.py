@@ -31,6 +31,15 @@ CONSUMER: Final = "settlement"
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
+LEDGER_SETTINGS: Final = {
+    # The statements are planned once: their arrays differ only in length.
+    "plan_cache_mode": "force_generic_plan",
+    # A plan that was made while a table was empty must not read the whole of it for every commit once it is full.
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+}
+
 
 @asynccontextmanager
 async def build(settings: WalletSettings) -> AsyncIterator[Service]:
@@ -50,8 +59,7 @@ async def build(settings: WalletSettings) -> AsyncIterator[Service]:
         database = await Database.open(writer, size=settings.database_connections, application="wallet")
         stack.push_async_callback(database.close)
         await database.run(assert_settings)
-        # The statements are planned once: their arrays differ only in length.
-        connect = _connector(writer, "wallet-ledger", plan_cache_mode="force_generic_plan")
+        connect = _connector(writer, "wallet-ledger", **LEDGER_SETTINGS)
         ledger = Ledger(connect, bots_float=bots_float, on_commit=feed_task.wake)
         await ledger.prepare()
         consumer, source = _consumer(settings, database, bots_float, feed_task, bus)

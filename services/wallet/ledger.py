@@ -29,9 +29,9 @@ from services.wallet.books import (
     prepare_in,
     write_in,
 )
-from services.wallet.memory import Memory, may_go_ahead
+from services.wallet.memory import Memory
 
-REQUESTS_MAX: Final = 200
+REQUESTS_MAX: Final = 128
 """Requests a commit: beyond it the statements, not the disk, are the limit."""
 
 AHEAD_MIN: Final = 32
@@ -239,7 +239,7 @@ class Ledger:
             if taken and (waiting.is_alone or size + waiting.work.event_bytes > EVENT_BYTES_MAX):
                 self._pending.appendleft(waiting)
                 break
-            if beside is not None and not _may_go_beside(waiting, flying):
+            if beside is not None and not self._may_go_beside(waiting, flying):
                 self._pending.appendleft(waiting)
                 break
             if remembered is not None:
@@ -250,6 +250,13 @@ class Ledger:
                 break
         self._pending.extendleft(reversed(later))
         return taken
+
+    def _may_go_beside(self, waiting: _Waiting, flying: set[str]) -> bool:
+        """Tell whether a request can be decided while the ids in ``flying`` are on their way into the ledger."""
+        work = waiting.work
+        if waiting.is_alone or work.remembered is not None:
+            return False
+        return flying.isdisjoint(work.transfer_ids) and self._memory.may_go_ahead(work.request)
 
     async def _commit(self, connection: Connection, attempt: _Attempt) -> None:
         if attempt.draft is None and not attempt.is_remembered:
@@ -376,10 +383,3 @@ class Ledger:
             self._reader.terminate()
             self._reader = None
 
-
-def _may_go_beside(waiting: _Waiting, flying: set[str]) -> bool:
-    """Tell whether a request can be decided while the ids in ``flying`` are on their way into the ledger."""
-    work = waiting.work
-    if waiting.is_alone or work.remembered is not None or not may_go_ahead(work.request):
-        return False
-    return flying.isdisjoint(work.transfer_ids)

@@ -59,11 +59,19 @@ class Memory:
         self.keep(draft)
         return draft
 
+    def may_go_ahead(self, request: Request) -> bool:
+        """Tell whether a request can be decided while a commit is in flight that shares none of its ids.
 
-def may_go_ahead(request: TableRequest) -> bool:
-    """Tell whether a request reads nothing but accounts and its own transfers' ids.
+        Only if all that it reads besides is accounts: those are remembered as the commit leaves them. What is read from
+        the database (tallies, holds that are due) may be older than the commit.
+        """
+        if not isinstance(request, LinkedSet) or request != LinkedSet(request.transfers, request.opens):
+            return False
+        return not any(
+            transfer.code in TALLIED or transfer.hold_id or transfer.reverses or self._holds(transfer.debit_account)
+            for transfer in request.transfers
+        )
 
-    Only such a one may be decided while another commit is in flight: its accounts are remembered, and its ids are none
-    of that commit's.
-    """
-    return isinstance(request, LinkedSet) and request == LinkedSet(request.transfers, request.opens)
+    def _holds(self, account_id: str) -> bool:
+        account = self._accounts.get(account_id)
+        return account is not None and account.held != 0

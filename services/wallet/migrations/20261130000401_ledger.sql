@@ -59,8 +59,9 @@ from transfer;
 comment on view entry is 'The legs of all transfers, by account and version.';
 
 -- What foreign keys would check row by row, once a statement: the accounts are there, in the transfer's currency, and
--- an account's last leg says what the account says.
-create function refuse_legs_that_do_not_fit() returns trigger language plpgsql as $$
+-- an account's last leg says what the account says. By their keys, also where the plan was made when there were none.
+create function refuse_legs_that_do_not_fit() returns trigger language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
     if exists (
         select from posted p
