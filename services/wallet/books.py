@@ -5,6 +5,7 @@ The event, the accounts and the transfers with both legs are written together or
 
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Final
 from uuid import UUID, uuid4, uuid5
@@ -39,6 +40,7 @@ _FLOAT_BYTES: Final = 200
 _REVOCATION_BYTES: Final = 300
 
 _CALLER: Final = "wallet"
+_account_id: Final = attrgetter("account_id")
 
 
 class Remembered(msgspec.Struct, frozen=True):
@@ -324,37 +326,40 @@ async def load_in(
 
 
 def _rows(books: Books, decision: Decision) -> Iterator[list[object]]:
-    """Return the columns of what a commit writes into the books, table after table."""
+    """Return the columns of what a commit writes into the books, table after table.
+
+    Accounts in the order in which they are locked. What seldom changes of one is told apart, not with every transfer.
+    """
     before = books.accounts
-    opened = [
-        (a.account_id, a.kind, a.owner, a.currency, a.balance, a.version, a.is_closed)
-        for a in decision.accounts
-        if a.account_id not in before
-    ]
-    changed = [
-        (key, before[key].version, before[key].is_closed, a.balance, a.version, a.is_closed)
-        for key, a in sorted((a.account_id, a) for a in decision.accounts if a.account_id in before)
-    ]
-    transfers, refusals = _listed(books, decision)
-    for rows, width in ((opened, 7), (changed, 6), (transfers, 11), (refusals, 2)):
+    opened: list[tuple[object, ...]] = []
+    changed: list[tuple[object, ...]] = []
+    marked: list[tuple[object, ...]] = []
+    for a in sorted(decision.accounts, key=_account_id):
+        was = before.get(a.account_id)
+        if was is None:
+            opened.append((a.account_id, a.kind, a.owner, a.currency, a.balance, a.version, a.is_closed))
+            continue
+        changed.append((a.account_id, was.version, a.balance, a.version))
+        if a.is_closed != was.is_closed:
+            marked.append((a.account_id, a.is_closed))
+    transfers, refusals = _listed(decision)
+    for rows, width in ((opened, 7), (changed, 4), (marked, 2), (transfers, 10), (refusals, 2)):
         yield from _columns(rows, width)
 
 
-def _listed(books: Books, decision: Decision) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
-    """Return a commit's transfers and refusals as rows; a transfer's currency is that of its accounts."""
+def _listed(decision: Decision) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
+    """Return a commit's transfers and refusals as rows."""
     if decision.event is None:
         return [], []
-    currencies = {a.account_id: a.currency for a in (*books.accounts.values(), *decision.accounts)}
     # The entries are the legs of the transfers in their order, what is given before what is taken.
     legs = zip(decision.event.transfers, decision.entries[::2], decision.entries[1::2], strict=True)
     transfers: list[tuple[object, ...]] = [
         (
-            *(t.transfer_id, t.debit_account, debit.version, debit.previous_balance),
-            *(t.credit_account, credit.version, credit.previous_balance),
-            *(currencies[t.debit_account], t.amount, t.code, t.cause),
+            t.transfer_id, t.debit_account, debit.version, debit.previous_balance,
+            t.credit_account, credit.version, credit.previous_balance, t.amount, t.code, t.cause,
         )
         for t, debit, credit in legs
-    ]
+    ]  # fmt: skip
     return transfers, [(refusal.transfer_id, refusal.reason) for refusal in decision.event.refusals]
 
 

@@ -382,4 +382,3 @@ class Ledger:
         if self._reader is not None:
             self._reader.terminate()
             self._reader = None
-

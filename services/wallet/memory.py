@@ -8,8 +8,8 @@ from typing import Final
 from uuid import UUID
 
 from diwan.chassis.database import Connection
-from diwan.core.ledger.books import Account
-from diwan.core.ledger.requests import Float, LinkedSet, TableRequest
+from diwan.core.ledger.books import TALLIED, Account
+from diwan.core.ledger.requests import Float, LinkedSet, Request
 from services.wallet.books import Draft, Head, Work, drafted, load_in
 
 ACCOUNTS_MAX: Final = 100_000

@@ -50,21 +50,22 @@ opened as (
     from locked l, unnest($20::uuid[], $21::text[], $22::text[], $23::text[], $24::bigint[], $25::bigint[],
                           $26::boolean[]) u),
 changed as (
-    update account a set balance = n.balance, version = n.version, is_closed = n.is_closed
-    from locked l, unnest($27::uuid[], $28::bigint[], $29::boolean[], $30::bigint[], $31::bigint[], $32::boolean[])
-        as n(account_id, old_version, was_closed, balance, version, is_closed)
-    where a.account_id = n.account_id and a.version = n.old_version and a.is_closed = n.was_closed
+    update account a set balance = n.balance, version = n.version, is_closed = coalesce(m.is_closed, a.is_closed)
+    from locked l, unnest($27::uuid[], $28::bigint[], $29::bigint[], $30::bigint[])
+        as n(account_id, old_version, balance, version)
+    left join unnest($31::uuid[], $32::boolean[]) as m(account_id, is_closed) using (account_id)
+    where a.account_id = n.account_id and a.version = n.old_version
     returning 1),
 posted as (
     insert into transfer (transfer_id, debit_account, debit_version, debit_previous,
-                          credit_account, credit_version, credit_previous, currency, amount, code, cause,
+                          credit_account, credit_version, credit_previous, amount, code, cause,
                           ledger_version, posted_at_ms)
     select u.*, l.last_version, l.recorded_at_ms
     from locked l, unnest($33::uuid[], $34::uuid[], $35::bigint[], $36::bigint[], $37::uuid[], $38::bigint[],
-                          $39::bigint[], $40::text[], $41::bigint[], $42::text[], $43::text[]) u),
+                          $39::bigint[], $40::bigint[], $41::text[], $42::text[]) u),
 denied as (
     insert into refused (transfer_id, reason, ledger_version)
-    select u.*, l.last_version from locked l, unnest($44::uuid[], $45::text[]) u)
+    select u.*, l.last_version from locked l, unnest($43::uuid[], $44::text[]) u)
 select refuse_unless_all((select count(*) from changed), cardinality($27::uuid[])) from locked
 """
 

@@ -33,7 +33,7 @@ create table transfer (
     credit_account uuid not null,
     credit_version bigint not null check (credit_version > 0),
     credit_previous bigint not null,
-    currency text not null constraint transfer_currency_is_chips check (currency = 'CHIP'),
+    currency text not null default 'CHIP' constraint transfer_currency_is_chips check (currency = 'CHIP'),
     amount bigint not null check (amount between 1 and 9007199254740991),
     code text not null,
     cause text not null,
