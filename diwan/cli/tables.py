@@ -14,7 +14,7 @@ from diwan.chassis.access import Role
 from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, program, refusal_text, running_stack
 from diwan.client import DiwanClient, DiwanError, connect
 
-GAMES: Final = ("holdem", "omaha", "naiko")
+GAMES: Final = ("holdem", "omaha", "naiko", "sarab")
 
 app = typer.Typer(help="Open, list and close tables; list hands.", no_args_is_help=True)
 

@@ -48,6 +48,7 @@ from diwan.core.hand.events import (
 from diwan.core.table.events import (
     BuyInRefused,
     BuyInRequested,
+    CarriedPotReturned,
     HandOpened,
     OwnerChanged,
     RefusalsRecorded,
@@ -275,5 +276,8 @@ def _at_the_table(event: TableOnlyEvent) -> str:
             return f"starts no new hand, by {closed_by}"
         case TableClosed():
             return "is closed"
+        case CarriedPotReturned(shares=shares):
+            back = ", ".join([f"{share.amount} to {share.player}" for share in shares])
+            return f"gives back what was carried over: {back}"
         case _:
             assert_never(event)

@@ -263,6 +263,17 @@ def _read_table_closing(message: pb.TableClosing) -> table.TableClosing:
     return table.TableClosing(message.closed_by, message.closing_at_ms)
 
 
+def _write_carried_pot_returned(message: pb.CarriedPotReturned, event: table.CarriedPotReturned) -> None:
+    for one in event.shares:
+        message.shares.add(player=one.player, is_bot=one.is_bot, amount=one.amount)
+    message.returned_at_ms = event.returned_at_ms
+
+
+def _read_carried_pot_returned(message: pb.CarriedPotReturned) -> table.CarriedPotReturned:
+    shares = tuple(table.CarriedShare(one.player, one.is_bot, one.amount) for one in message.shares)
+    return table.CarriedPotReturned(shares, message.returned_at_ms)
+
+
 def _write_table_closed(message: pb.TableClosed, event: table.TableClosed) -> None:
     message.closed_at_ms = event.closed_at_ms
 
@@ -288,4 +299,5 @@ TABLE_ROWS: Final = (
     Row(table.HandOpened, _write_hand_opened, _read_hand_opened),
     Row(table.TableClosing, _write_table_closing, _read_table_closing),
     Row(table.TableClosed, _write_table_closed, _read_table_closed),
+    Row(table.CarriedPotReturned, _write_carried_pot_returned, _read_carried_pot_returned),
 )

@@ -21,7 +21,7 @@ REASON_CHARACTERS_MAX: Final = 500
 CASE_CHARACTERS_MAX: Final = 100
 AMOUNT_MAX: Final = STACK_MAX - 1
 
-LIVE_GAMES: Final = ("holdem", "omaha", "naiko")
+LIVE_GAMES: Final = ("holdem", "omaha", "naiko", "sarab")
 """The games that tables are opened for; the usual one first."""
 
 _LIMITS: Final = ("no_limit", "pot_limit")

@@ -20,12 +20,14 @@ from diwan.core.table.commands import (
     RequestTopUp,
 )
 from diwan.core.table.decide import decide
-from diwan.core.table.events import RefusalCount, SeatFunded, SeatReleased
+from diwan.core.table.events import CarriedPotReturned, RefusalCount, SeatFunded, SeatReleased
 from diwan.core.table.evolve import evolve
 from diwan.core.table.inverse import command_of
 from tests.unit.table.play import Table, asking, transfer_of
 
+CARRY = SarabSettings(forced_bets=(2,), void_antes="carry", no_fold_at_or_below=0)
 GAMES = (
+    HandSettings(game="sarab", small_blind=0, sarab=CARRY),
     HandSettings(),
     HandSettings(game="omaha", limit="pot_limit"),
     HandSettings(game="naiko", naiko=NaikoSettings()),
@@ -150,7 +152,7 @@ stories = st.builds(Story, st.integers(0, 2**32), st.integers(20, 120))
 @settings(max_examples=60, deadline=None)
 @given(stories)
 def test_chips_that_came_are_at_the_table_or_went_home(story):
-    """P3, L10: funded = at the seats + released, after every batch; no seat is ever below zero."""
+    """P3, L10, A6: funded = at the seats + carried over + gone home, after every batch; no seat is ever below zero."""
     state, funded, released = None, 0, 0
     for batch in story.table.batches:
         for event in batch:
@@ -159,7 +161,9 @@ def test_chips_that_came_are_at_the_table_or_went_home(story):
                 funded += event.amount
             if isinstance(event, SeatReleased):
                 released += event.amount
-        assert funded == released + sum(seat.stack for seat in state.seats)
+            if isinstance(event, CarriedPotReturned):
+                released += sum(share.amount for share in event.shares)
+        assert funded == released + state.carried + sum(seat.stack for seat in state.seats)
         assert all(seat.stack >= 0 for seat in state.seats)
 
 

@@ -18,6 +18,7 @@ from diwan.core.log import LoggedEvent
 from diwan.core.table.events import (
     BuyInRefused,
     BuyInRequested,
+    CarriedPotReturned,
     SeatFunded,
     SeatReleased,
     TableCreated,
@@ -109,6 +110,8 @@ class TableFold:
                 self._ended(table, said, cause)
             case SeatReleased(seat=seat) if seat in table.seats:
                 self._released(table, said, cause)
+            case CarriedPotReturned():
+                self._pot_returned(said, cause)
             case _:
                 return
 
@@ -163,6 +166,17 @@ class TableFold:
         sitting.stack -= said.amount
         sitting.place = place
         sitting.asked.clear()
+
+    def _pot_returned(self, said: CarriedPotReturned, cause: str) -> None:
+        posted = self._ledger.by_cause.pop(cause, [])
+        nets = _nets(posted)
+        for share in said.shares:
+            home = BOTS.account_id if share.is_bot else player_account(share.player).account_id
+            nets[home] -= share.amount
+        for account_id, net in nets.items():
+            account = self._ledger.accounts.get(account_id)
+            if net and (account is None or account.kind != "pot"):
+                self.faults.add(self._place, f"carried chips go back, the ledger moved {net} too much{_of(posted)}")
 
     def _others(self, nets: Counter[str], posted: list[Posted], place: str) -> None:
         """Whoever else was paid or charged for an event; a pot that is carried over is the hand's own affair."""

@@ -128,7 +128,6 @@ class FollowingDeal(Struct, frozen=True):
     settings: HandSettings
     deal_no: int
     button: Seat | None
-    carried: Chips
 
 
 def following_deal(settings: HandSettings, last: EndedHand | None, seats: Sequence[Seat]) -> FollowingDeal:
@@ -138,14 +137,13 @@ def following_deal(settings: HandSettings, last: EndedHand | None, seats: Sequen
     unless the table says otherwise (A7).
     """
     sarab = settings.sarab or SarabSettings()
-    deal_no, button, carried = 1, None, 0
+    deal_no, button = 1, None
     if last is not None:
         started, is_void = last.last.deal.started, last.ended.result == "void"
         deal_no = started.deal_no + (not is_void or sarab.void_counts_as_deal)
         button = started.button if is_void else next_button(started.button, seats)
-        carried = started.carried + sum(last.last.deal.stacks) - sum(last.ended.stacks)
     forced_bet = forced_bet_of(sarab, deal_no)
-    return FollowingDeal(replace(settings, small_blind=0, big_blind=forced_bet), deal_no, button, carried)
+    return FollowingDeal(replace(settings, small_blind=0, big_blind=forced_bet), deal_no, button)
 
 
 def next_button(button: Seat, seats: Sequence[Seat]) -> Seat:

@@ -71,6 +71,7 @@ MOVES: Final = (
     _own("line", "escrow", "escrow", "the table's log"),
     _own("carried", "escrow", "pot", "the table's log"),
     _own("carried_won", "pot", "escrow", "the table's log"),
+    *(_own("carried_returned", "pot", taker, "the table's log") for taker in ("player", "bots")),
     *(_own("cash_out", "escrow", taker, "the table's log") for taker in ("player", "bots")),
 )
 """All of them, but for reversals, which go from where the reversed transfer went to where it came from."""

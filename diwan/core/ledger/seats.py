@@ -12,13 +12,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from diwan.core.hand.events import HandEnded, HandStarted, HandVoided
-from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account
+from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account, pot_account
 from diwan.core.ledger.books import Transfer
 from diwan.core.ledger.requests import Confirmation, LinkedSet, Revocation, TableRequest
 from diwan.core.ledger.settlement import Payoff, settle
 from diwan.core.table.events import (
     BuyInRefused,
     BuyInRequested,
+    CarriedPotReturned,
     SeatFunded,
     SeatReleased,
     TableCreated,
@@ -95,6 +96,7 @@ RELEVANT: Final = (
     HandVoided,
     HandEnded,
     SeatReleased,
+    CarriedPotReturned,
 )
 """The events that mean something to the ledger."""
 
@@ -138,6 +140,8 @@ def _follow(table: TableSeats, event: TableEvent, cause: str) -> Step:
             return _ended(table, event, cause)
         case SeatReleased():
             return _released(table, event, cause)
+        case CarriedPotReturned():
+            return _pot_returned(table, event, cause)
         case _:
             return table, _NOTHING
 
@@ -233,6 +237,25 @@ def _released(table: TableSeats, event: SeatReleased, cause: str) -> Step:
     cash_out = Transfer(named_id(sitting.sitting, "cash_out"), escrow, _home(sitting), event.amount, "cash_out", cause)
     requests.append(LinkedSet((cash_out,) if event.amount else (), closes=(escrow,)))
     return _without(table, sitting.sitting), tuple(requests)
+
+
+def _pot_returned(table: TableSeats, event: CarriedPotReturned, cause: str) -> Step:
+    total = sum([share.amount for share in event.shares])
+    if total != table.carried or table.hand is not None or any(share.amount <= 0 for share in event.shares):
+        raise Disagreement(f"{total} of {table.carried} carried chips go back")
+    pot = pot_account(table.table_id).account_id
+    transfers = [
+        Transfer(
+            named_id(table.table_id, f"carried_returned/{share.player}"),
+            pot,
+            BOTS.account_id if share.is_bot else player_account(share.player).account_id,
+            share.amount,
+            "carried_returned",
+            cause,
+        )
+        for share in event.shares
+    ]
+    return replace(table, carried=0), (LinkedSet(tuple(transfers)),)
 
 
 def _home(sitting: Sitting) -> str:

@@ -14,7 +14,7 @@ from diwan.core.hand.commands import ExpireClock
 from diwan.core.hand.decide import advance as advance_hand
 from diwan.core.hand.events import Position
 from diwan.core.hand.state import NOBODY, LiveHand
-from diwan.core.table.events import SatOut, SeatReleased, TableClosed, TableEvent
+from diwan.core.table.events import CarriedPotReturned, SatOut, SeatReleased, TableClosed, TableEvent
 from diwan.core.table.evolve import at_table, evolve
 from diwan.core.table.hosting.decide import host_after
 from diwan.core.table.pairs import left_stakes
@@ -56,6 +56,8 @@ class Batch:
         self._sit_out_by_clock(now_ms)
         if not self.state.is_running:
             self._sit_out_busted(now_ms)
+            if self.state.is_closing and self.state.carried_from:
+                self.add(CarriedPotReturned(self.state.carried_from, now_ms))
         self._release(now_ms)
 
     def _play_for_leaver(self, now_ms: int) -> bool:

@@ -169,6 +169,21 @@ class TableClosing(Struct, frozen=True, tag=True):
     closing_at_ms: int
 
 
+class CarriedShare(Struct, frozen=True):
+    """Chips of a player that void hands carry over to the next one (A6)."""
+
+    player: str
+    is_bot: bool
+    amount: Chips
+
+
+class CarriedPotReturned(Struct, frozen=True, tag=True):
+    """What void hands had carried over goes back to whoever put it in: no hand follows that could win it."""
+
+    shares: tuple[CarriedShare, ...]
+    returned_at_ms: int
+
+
 class TableClosed(Struct, frozen=True, tag=True):
     """Nobody sits here any more."""
 
@@ -192,5 +207,6 @@ type TableOnlyEvent = (
     | TableCreated
     | TableClosing
     | TableClosed
+    | CarriedPotReturned
 )
 type TableEvent = HandEvent | CapsaOnlyEvent | StakeEvent | HostingEvent | TableOnlyEvent

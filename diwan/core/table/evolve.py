@@ -52,6 +52,8 @@ from diwan.core.table.button import Spots
 from diwan.core.table.events import (
     BuyInRefused,
     BuyInRequested,
+    CarriedPotReturned,
+    CarriedShare,
     HandOpened,
     OwnerChanged,
     RefusalsRecorded,
@@ -126,6 +128,8 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
             return replace(state, version=version, is_closing=True)
         case TableClosed():
             return replace(state, version=version, is_closed=True)
+        case CarriedPotReturned():
+            return replace(state, version=version, carried_from=())
         case TableCreated():
             raise AssertionError("a table is created once")
         case SettingsChanged() if not state.is_running:
@@ -267,10 +271,25 @@ def _hand_ended(state: TableState, event: HandEnded) -> TableState:
         is_running=False,
         seats=seats,
         spots=spots,
+        carried_from=_carried_from(state, event),
         spots_before=None,
         entries_before=(),
         hand_ended_at_ms=event.ended_at_ms,
     )
+
+
+def _carried_from(state: TableState, event: HandEnded) -> tuple[CarriedShare, ...]:
+    """Return whose chips stay in the middle: nobody gains in a void hand, and what a seat lost is carried over (A6)."""
+    if event.result != "void":
+        return ()
+    if not any(event.payoffs):
+        return state.carried_from
+    shares = {share.player: share for share in state.carried_from}
+    for number, payoff in zip(state.dealt, event.payoffs, strict=True):
+        seat = _seat(state, number)
+        before = shares.get(seat.player, CarriedShare(seat.player, seat.is_bot, 0))
+        shares[seat.player] = replace(before, amount=before.amount - payoff)
+    return tuple([shares[player] for player in sorted(shares) if shares[player].amount])
 
 
 def _as_before(seat: SeatState, before: Entry | None) -> SeatState:

@@ -27,6 +27,7 @@ from diwan.core.table.commands import (
 from diwan.core.table.events import (
     BuyInRefused,
     BuyInRequested,
+    CarriedPotReturned,
     HandOpened,
     OwnerChanged,
     RefusalsRecorded,
@@ -97,7 +98,7 @@ def command_of(event: TableEvent, state: TableState | None) -> TableCommand | No
             return ClaimTable(event.epoch, event.owner, event.changed_at_ms)
         case TableClosing():
             return CloseTable(event.closed_by, event.closing_at_ms)
-        case SeatReleased() | TableClosed():
+        case SeatReleased() | TableClosed() | CarriedPotReturned():
             return None
         case InvitationSent() | InvitationAnswered() | InvitationRevoked() | JoinCodeIssued() | JoinCodeRevoked():
             return hosting_command_of(event)

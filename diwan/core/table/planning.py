@@ -80,7 +80,7 @@ def plan_with_forced_bets(state: TableState, able: Sequence[SeatState]) -> NextH
         big_blind_seat=None,
         dues=forced_dues(numbers, deal.settings.big_blind),
         deal_no=deal.deal_no,
-        carried=deal.carried,
+        carried=state.carried,
     )
 
 

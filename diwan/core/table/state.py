@@ -8,7 +8,7 @@ from diwan.core.games.capsa.stakes import PairStakes
 from diwan.core.hand.events import Chips, Seat
 from diwan.core.table.button import Spots
 from diwan.core.table.config import TableConfig
-from diwan.core.table.events import SeatCause, SeedCommitment
+from diwan.core.table.events import CarriedShare, SeatCause, SeedCommitment
 from diwan.core.table.hosting.state import Hosting
 from diwan.core.table.playing import PlayedHand
 
@@ -89,10 +89,16 @@ class TableState(Struct, frozen=True):
     hand_ended_at_ms: int = 0
     exchange: SeedExchange | None = None
     departures: tuple[Departure, ...] = ()
+    carried_from: tuple[CarriedShare, ...] = ()  # what void hands left in the middle for the next one, and whose it was
     is_closing: bool = False
     is_closed: bool = False
     hosting: Hosting = Hosting()  # of a private table, and what an operator has set
     stakes: PairStakes = PairStakes()  # of Capsa: stakes that pairs agreed upon for themselves (CS-62)
+
+    @property
+    def carried(self) -> Chips:
+        """Chips in the middle before the next hand (A6)."""
+        return sum([share.amount for share in self.carried_from])
 
     def seat(self, number: Seat) -> SeatState | None:
         """Return who sits on a seat."""

@@ -13,7 +13,7 @@ from diwan.core.games.capsa.stakes import StakeEvent
 from diwan.core.hand.events import HandEvent, HandStarted, NaikoEvent
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import StreamKind
-from diwan.core.table.events import TableCreated, TableOnlyEvent
+from diwan.core.table.events import CarriedPotReturned, TableCreated, TableOnlyEvent
 from diwan.core.table.hosting.events import HostingEvent
 from diwan.verifier import verify_stream
 from diwan.wire.events import encode
@@ -22,6 +22,7 @@ EVENTS = Path(__file__).with_name("events_v1.json")
 NAIKO_EVENTS = Path(__file__).with_name("events_naiko_v1.json")
 CAPSA_EVENTS = Path(__file__).with_name("events_capsa_v1.json")
 HOSTING_EVENTS = Path(__file__).with_name("events_hosting_v1.json")
+CARRIED_EVENTS = Path(__file__).with_name("events_carried_v1.json")
 LOG = Path(__file__).with_name("log_v1.json")
 KINDS = (*get_args(HandEvent.__value__), *get_args(TableOnlyEvent.__value__), LedgerCommitted)
 CAPSA_KINDS = (*get_args(CapsaOnlyEvent.__value__), *get_args(StakeEvent.__value__))
@@ -69,6 +70,11 @@ def written_hosting_events() -> dict:
     return written_events((*HOSTING_KINDS, TableCreated))
 
 
+def written_carried_events() -> dict:
+    """What Sarab's tables added to schema 1: carried chips that go back."""
+    return written_events((CarriedPotReturned,))
+
+
 def written_events(kinds: tuple[type, ...] = KINDS) -> dict:
     from tests.unit.wire.strategies import reveal_of
 
@@ -104,6 +110,7 @@ def main() -> None:
         (NAIKO_EVENTS, written_naiko_events),
         (CAPSA_EVENTS, written_capsa_events),
         (HOSTING_EVENTS, written_hosting_events),
+        (CARRIED_EVENTS, written_carried_events),
         (LOG, written_log),
     ):
         if not path.exists():

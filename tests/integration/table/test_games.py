@@ -1,5 +1,8 @@
 """Every poker game at a live table: played by clients to its end, then proved from the log (OM, NK, SB; P1, L10, S1)."""
 
+from uuid import uuid4
+
+from diwan.api.event.v1 import hand_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.core.hand.events import (
@@ -11,7 +14,8 @@ from diwan.core.hand.events import (
     HandStarted,
     HoleCardsDealt,
 )
-from tests.integration.table.gamers import play, verified
+from tests.integration.table.gamers import CHIPS, Gamer, play, verified
+from tests.integration.table.house import has_decision, player_of
 
 NAIKO = {"game": "naiko", "small_blind": 5, "big_blind": 10}
 OMAHA = {"game": "omaha", "small_blind": 5, "big_blind": 10}
@@ -72,3 +76,49 @@ async def test_naiko_is_played_by_clients_with_powers_and_every_hand_is_proved(h
     assert looks
     assert swaps
     assert all(private.discarded.position not in [one.position for one in private.reveals] for private in swaps)
+
+
+async def test_sarab_is_played_by_clients_with_forced_bets_and_void_hands_and_every_hand_is_proved(house):
+    """SB-1 to SB-40: no blinds, the first dealer drawn, void hands carried over, the forced bet by the schedule."""
+    sarab = hand_pb2.SarabSettings(forced_bets=(10, 20, 40), deals_per_level=4, void_antes="carry")
+    table_id, gamers = await play(house, ("ann", "ben", "cid"), 12, Checker, game="sarab", sarab=sarab)
+    events = await verified(house, table_id)
+    started, ended = of(HandStarted, events), of(HandEnded, events)
+    assert [each.settings.big_blind for each in started[:12]] == [10] * 4 + [20] * 4 + [40] * 4
+    assert {each.big_blind_seat for each in started} == {None}
+    voids = [number for number, each in enumerate(ended) if each.result == "void"]
+    assert voids
+    assert all(started[number + 1].button == started[number].button for number in voids if number + 1 < len(started))
+    assert any(each.carried for each in started)
+    assert {len(private.reveals) for gamer in gamers for private in gamer.private.values()} == {2}
+    view = await house.view(table_id)
+    carried = view.hand.sarab.carried_on if view.hand.street == hand_pb2.STREET_OVER else view.hand.pot
+    assert sum(seat.stack for seat in view.seats) + carried == 3 * CHIPS
+
+
+class Checker(Gamer):
+    """Mostly checks, so that hands are void."""
+
+    def _choice(self, decision):
+        if decision.can_check and self.chance.random() < 0.95:
+            return "check", 0
+        return super()._choice(decision)
+
+
+async def test_a_sarab_table_says_whom_it_lets_fold_and_what_saves_the_hand(house):
+    """SB-26, SB-23: fifty chips behind and no fold is offered; nobody has bet yet."""
+    table_id = await house.create(game="sarab", big_blind=10, buy_in_min=10)
+    for player, amount in (("ann", 60), ("ben", 1000)):
+        await house.sit(table_id, player, amount=amount)
+    view = await house.until(table_id, has_decision)
+    assert view.hand.sarab.is_void_unless_bet
+    assert list(view.hand.sarab.cannot_fold) == [0]
+    assert view.hand.sarab.deals_to_next_step == 0
+    if player_of(view, view.hand.decision.seat) == "ben":
+        await house.act(table_id, "ben", view.hand.decision.turn, "check")
+        view = await house.until(table_id, lambda view: view.hand.decision.seat == 0)
+    assert not view.hand.decision.can_fold
+    assert view.hand.decision.can_sarab
+    action = pb.Action(turn=view.hand.decision.turn, kind=hand_pb2.ACTION_KIND_FOLD)
+    request = pb.ActRequest(request_id=str(uuid4()), table_id=table_id, action=action)
+    assert (await house.refused("Act", request, "ann"))[0] == "FOLD_NOT_ALLOWED"

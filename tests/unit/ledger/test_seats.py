@@ -12,6 +12,8 @@ from diwan.core.table.config import TableConfig
 from diwan.core.table.events import (
     BuyInRefused,
     BuyInRequested,
+    CarriedPotReturned,
+    CarriedShare,
     SeatFunded,
     SeatReleased,
     TableCreated,
@@ -222,6 +224,20 @@ def test_what_a_void_hand_carries_over_stands_in_the_tables_pot_and_goes_to_who_
     assert requests[2].opens == (POT,)
     assert table.carried == 0
     assert [sitting.stack for sitting in table.sittings] == [160, 40]
+
+
+def test_carried_chips_go_home_to_whoever_put_them_in_when_the_table_closes():
+    """A6, L10: all of the pot, and no more."""
+    shares = (CarriedShare("ann", is_bot=False, amount=12), CarriedShare("bot-1", is_bot=True, amount=8))
+    table, requests = given(*CARRIED, CarriedPotReturned(shares, 1))
+
+    assert table.carried == 0
+    assert sides(requests)[-2:] == [
+        (POT.account_id, player_account("ann").account_id, 12, "carried_returned"),
+        (POT.account_id, BOTS.account_id, 8, "carried_returned"),
+    ]
+    assert refused(*CARRIED, CarriedPotReturned(shares[:1], 1))
+    assert refused(*CARRIED, replace(started(90, 90), carried=20), CarriedPotReturned(shares, 1))
 
 
 def test_a_second_void_hand_adds_to_the_pot():

@@ -5,12 +5,13 @@ import pytest
 from diwan.core.decider import Rejected
 from diwan.core.fairness import draw
 from diwan.core.games.naiko.carousel import CAROUSELS
+from diwan.core.hand.commands import VoidHand
 from diwan.core.hand.events import Due
 from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
 from diwan.core.table.checking import checked
-from diwan.core.table.commands import CommitSecret, StartNextHand
+from diwan.core.table.commands import CloseTable, CommitSecret, StartNextHand
 from diwan.core.table.config import TableConfig
-from tests.unit.table.play import ROOT, SECRET, Table, hand_id_of
+from tests.unit.table.play import ROOT, SECRET, Table, hand_id_of, kinds
 
 OMAHA = HandSettings(game="omaha", limit="pot_limit")
 NAIKO = HandSettings(game="naiko", naiko=NaikoSettings())
@@ -176,6 +177,69 @@ def test_a_newcomer_plays_the_next_deal_of_sarab_without_waiting():
     table.seat("cid", seat=2, amount=200)
     table.fold_out()
     assert [seat.player for seat in deal(table).seats] == ["ann", "ben", "cid"]
+
+
+CARRY = HandSettings(
+    game="sarab", small_blind=0, big_blind=10, sarab=SarabSettings(forced_bets=(10,), void_antes="carry")
+)
+
+
+def test_what_a_void_hand_carries_over_is_won_in_the_next_one_that_is_played():
+    """A6: chips at the seats and in the middle are always those that came."""
+    table = seated(CARRY, "ann", "ben", "cid")
+    deal(table)
+    void(table)
+    assert (table.state.carried, [seat.stack for seat in table.state.seats]) == (30, [190, 190, 190])
+    assert deal(table).carried == 30
+    void(table)
+    assert table.state.carried == 60
+    assert deal(table).carried == 60
+    table.act("bet", 20)
+    table.fold_out()
+    assert table.state.carried == 0
+    assert sum(seat.stack for seat in table.state.seats) == 600
+
+
+def test_an_interrupted_hand_leaves_the_carried_chips_where_they_are():
+    """H9, A6."""
+    table = seated(CARRY, "ann", "ben")
+    deal(table)
+    void(table)
+    deal(table)
+    table.when(VoidHand("interrupted", table.state.version, table.now))
+    assert (table.state.carried, [seat.stack for seat in table.state.seats]) == (20, [190, 190])
+    assert deal(table).carried == 20
+
+
+def test_carried_chips_go_back_to_whoever_put_them_in_when_the_table_closes():
+    """A6: also to a player who has left since."""
+    table = seated(CARRY, "ann", "ben", "cid")
+    deal(table)
+    void(table)
+    table.stand_up("cid")
+    deal(table)
+    void(table)
+    events = table.when(CloseTable("host", table.now))
+    assert kinds(events) == [
+        "TableClosing",
+        "CarriedPotReturned",
+        "SeatReleased",
+        "SeatReleased",
+        "TableClosed",
+    ]
+    assert [(share.player, share.amount) for share in events[1].shares] == [("ann", 20), ("ben", 20), ("cid", 10)]
+    assert table.state.carried == 0
+
+
+def test_a_table_that_closes_in_mid_hand_gives_carried_chips_back_after_it_if_nobody_won_them():
+    table = seated(CARRY, "ann", "ben")
+    deal(table)
+    void(table)
+    deal(table)
+    assert "CarriedPotReturned" not in kinds(table.when(CloseTable("host", table.now)))
+    while table.state.is_running:
+        last = table.act("check")
+    assert kinds(last)[-4:] == ["CarriedPotReturned", "SeatReleased", "SeatReleased", "TableClosed"]
 
 
 @pytest.mark.parametrize(("button", "carousel"), [(1, ()), (None, CAROUSELS[0])])
