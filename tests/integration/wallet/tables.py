@@ -11,7 +11,15 @@ from diwan.core.hand.settings import HandSettings
 from diwan.core.hashing import first_prev_hash
 from diwan.core.log import StreamKind
 from diwan.core.table.config import TableConfig
-from diwan.core.table.events import BuyInRequested, SeatFunded, SeatReleased, TableCreated, TableEvent, TopUpRequested
+from diwan.core.table.events import (
+    BuyInRefused,
+    BuyInRequested,
+    SeatFunded,
+    SeatReleased,
+    TableCreated,
+    TableEvent,
+    TopUpRequested,
+)
 from diwan.wire.events import encode
 
 HAND = HandSettings(small_blind=1, big_blind=2)
@@ -72,6 +80,9 @@ class TableLog:
     async def seat(self, number: int, player: str, sitting: str, amount: int, *, is_bot: bool = False) -> None:
         await self.append(SeatFunded(number, amount, sitting, 1))
         self.seats.append(Seat(number, player, is_bot, sitting, amount))
+
+    async def refuse(self, number: int, transfer_id: str, reason: str) -> None:
+        await self.append(BuyInRefused(number, transfer_id, reason, 1))
 
     async def ask_top_up(self, seat: Seat, amount: int) -> str:
         transfer_id = str(uuid4())
