@@ -228,6 +228,10 @@ async def served_here(room: Room) -> AsyncIterator[None]:
         assert await task == 0
 
 
+class NotStarted(AssertionError):  # noqa: N818  (read as a sentence)
+    """A wallet ended before it was ready."""
+
+
 class Process:
     """The wallet as a process of its own, to be killed."""
 
@@ -261,7 +265,8 @@ class Process:
         )
         async with asyncio.timeout(60):
             while not self._ready.exists():
-                assert self._process.returncode is None, "the wallet did not start"
+                if self._process.returncode is not None:
+                    raise NotStarted
                 await asyncio.sleep(0.02)
         room.address = json.loads(self._ready.read_text())["address"]
         if room.channel is not None:

@@ -21,7 +21,7 @@ from diwan.api.wallet.v1 import wallet_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.chassis.embedded import EmbeddedPostgres
 from tests.integration.wallet.conftest import Prepared, faults
-from tests.integration.wallet.room import Process, Refused, Room, a_room
+from tests.integration.wallet.room import NotStarted, Process, Refused, Room, a_room
 from tests.integration.wallet.tables import TableLog
 
 UNDECIDED = {
@@ -113,8 +113,12 @@ class Siege:
         self.figures.answers[answer] += 1
         key = name or request.transfer_id
         if key not in self.known:
-            # Asked again after a lost answer, the same transfer "exists": it is ours, so it was created by us.
-            self.known[key] = Asked(request, method, role, subject, "created" if answer == "exists" else answer)
+            # Asked again because the answer was lost, it is there already: what it came to was our own doing.
+            if answer == "exists":
+                answer = "created"
+            elif answer == "ID_ALREADY_FAILED":
+                answer = answered.metadata["first_reason"]
+            self.known[key] = Asked(request, method, role, subject, answer)
         return answer
 
     async def open_account(self, player: str) -> None:
@@ -178,7 +182,12 @@ class Siege:
             number += 1
             await process.kill()
             self.figures.process_kills += 1
-            await process.start()
+            while True:
+                # Whose backend is killed while it starts ends, and is started again by whoever watches over it.
+                with contextlib.suppress(NotStarted):
+                    await process.start()
+                    break
+                self.figures.process_kills += 1
 
     async def sample(self, connection: asyncpg.Connection) -> None:
         """Add the books up again and again, each time in one snapshot (L1, L2, L7)."""
