@@ -6,16 +6,18 @@ step: an event that does not fit is refused as a whole (`Disagreement`) before a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from diwan.core.games.capsa.events import CapsaStarted, PairSettled
 from diwan.core.hand.events import HandEnded, HandStarted, HandVoided
 from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account, pot_account
 from diwan.core.ledger.books import Transfer
 from diwan.core.ledger.requests import Confirmation, LinkedSet, Revocation, TableRequest
-from diwan.core.ledger.settlement import Payoff, settle
+from diwan.core.ledger.settlement import Line, Payoff, settle, settle_lines
 from diwan.core.table.events import (
     BuyInRefused,
     BuyInRequested,
@@ -59,11 +61,15 @@ class DealtIn(Struct, frozen=True):
 
 
 class Dealt(Struct, frozen=True):
-    """The running hand, as far as the ledger cares. ``carried_on`` is what it leaves in the table's pot."""
+    """The running hand, as far as the ledger cares. ``carried_on`` is what it leaves in the table's pot.
+
+    A hand of Capsa is settled pair by pair: ``lines`` are those so far; it is None for every other.
+    """
 
     hand_id: str
     seats: tuple[DealtIn, ...]
     carried_on: int = 0
+    lines: tuple[Line, ...] | None = None
 
 
 class TableSeats(Struct, frozen=True):
@@ -93,6 +99,8 @@ RELEVANT: Final = (
     SeatFunded,
     BuyInRefused,
     HandStarted,
+    CapsaStarted,
+    PairSettled,
     HandVoided,
     HandEnded,
     SeatReleased,
@@ -132,8 +140,10 @@ def _follow(table: TableSeats, event: TableEvent, cause: str) -> Step:
             return _funded(table, event)
         case BuyInRefused():
             return _refused(table, event, cause)
-        case HandStarted():
+        case HandStarted() | CapsaStarted():
             return _started(table, event)
+        case PairSettled():
+            return _settled(table, event)
         case HandVoided():
             return _voided(table, event)
         case HandEnded():
@@ -175,18 +185,34 @@ def _refused(table: TableSeats, event: BuyInRefused, cause: str) -> Step:
     return table, (Revocation(event.transfer_id, event.reason, cause),)
 
 
-def _started(table: TableSeats, event: HandStarted) -> Step:
+def _started(table: TableSeats, event: HandStarted | CapsaStarted) -> Step:
     if table.hand is not None:
         raise Disagreement(f"hand {table.hand.hand_id} has not ended")
-    if event.carried != table.carried:
-        raise Disagreement(f"hand {event.hand_id} begins with {event.carried} carried chips of {table.carried}")
+    carried = 0 if isinstance(event, CapsaStarted) else event.carried
+    if carried != table.carried:
+        raise Disagreement(f"hand {event.hand_id} begins with {carried} carried chips of {table.carried}")
     by_sitting = {sitting.sitting: sitting for sitting in table.sittings}
     for seat in event.seats:
         sitting = by_sitting.get(seat.sitting)
         if sitting is None or sitting.seat != seat.seat or sitting.stack != seat.stack:
             raise Disagreement(f"seat {seat.seat} of hand {event.hand_id} is not the sitting with its stack")
     seats = tuple(DealtIn(seat.seat, seat.sitting, seat.stack) for seat in event.seats)
-    return replace(table, hand=Dealt(event.hand_id, seats)), _NOTHING
+    return replace(
+        table, hand=Dealt(event.hand_id, seats, lines=() if isinstance(event, CapsaStarted) else None)
+    ), _NOTHING
+
+
+def _settled(table: TableSeats, event: PairSettled) -> Step:
+    hand = table.hand
+    if hand is None or hand.lines is None:
+        raise Disagreement("a pair settles in a hand without lines")
+    sittings = {seat.seat: seat.sitting for seat in hand.seats}
+    if event.a == event.b or event.a not in sittings or event.b not in sittings:
+        raise Disagreement(f"seats {event.a} and {event.b} are no pair of hand {hand.hand_id}")
+    if any({line.a, line.b} == {event.a, event.b} for line in hand.lines):
+        raise Disagreement(f"seats {event.a} and {event.b} settle hand {hand.hand_id} twice")
+    line = Line(event.a, sittings[event.a], event.b, sittings[event.b], event.chips)
+    return replace(table, hand=replace(hand, lines=(*hand.lines, line))), _NOTHING
 
 
 def _voided(table: TableSeats, event: HandVoided) -> Step:
@@ -218,8 +244,23 @@ def _ended(table: TableSeats, event: HandEnded, cause: str) -> Step:
     won = {payoff.sitting: payoff.amount for payoff in payoffs}
     sittings = tuple(replace(s, stack=s.stack + won.get(s.sitting, 0)) for s in table.sittings)
     table = replace(table, sittings=sittings, hand=None, carried=hand.carried_on)
-    request = settle(hand.hand_id, payoffs, cause, table.table_id)
+    if hand.lines is None:
+        request = settle(hand.hand_id, payoffs, cause, table.table_id)
+    else:
+        _check_lines(hand, hand.lines, payoffs)
+        request = settle_lines(hand.hand_id, hand.lines, cause)
     return table, (request,) if request.transfers else _NOTHING
+
+
+def _check_lines(hand: Dealt, lines: Sequence[Line], payoffs: Sequence[Payoff]) -> None:
+    """Hold what the pairs settled against what the hand's end says that each seat won or lost (CS-66)."""
+    net = dict.fromkeys([seat.sitting for seat in hand.seats], 0)
+    for line in lines:
+        net[line.a_sitting] += line.chips
+        net[line.b_sitting] -= line.chips
+    for payoff in payoffs:
+        if net[payoff.sitting] != payoff.amount:
+            raise Disagreement(f"seat {payoff.seat}: its pairs settle {net[payoff.sitting]}, the end {payoff.amount}")
 
 
 def _released(table: TableSeats, event: SeatReleased, cause: str) -> Step:

@@ -3,6 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
+from diwan.core.games.capsa.events import CapsaStarted, PairSettled
+from diwan.core.games.capsa.settings import CapsaSettings
 from diwan.core.hand.events import HandEnded, HandSeat, HandStarted, HandVoided
 from diwan.core.hand.settings import HandSettings
 from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account, pot_account
@@ -273,3 +275,55 @@ def test_an_interrupted_hand_leaves_the_pot_as_it_was():
 def test_carried_chips_that_do_not_add_up_are_refused_whole(events: tuple[TableEvent, ...]):
     """L10."""
     assert refused(*events)
+
+
+def capsa(*seats: int, stack: int = 100) -> CapsaStarted:
+    sittings = {0: S0, 1: S1}
+    dealt = tuple(HandSeat(i, f"p{i}", stack, sitting=sittings[i]) for i in seats)
+    return CapsaStarted(HAND, 1, 1, CapsaSettings(players=2), dealt, 0, b"", (), (), b"", b"", 1)
+
+
+def line(a: int, b: int, chips: int) -> PairSettled:
+    return PairSettled(a, b, None, 0, 0, 0, 0, chips, chips, chips)
+
+
+def test_a_hand_of_capsa_is_paid_pair_by_pair():
+    """CS-66: one transfer a pair, in the order of the lines, keyed by the hand."""
+    _, requests = given(*SEATED, capsa(0, 1), line(1, 0, -30), ended((30, -30), (130, 70)))
+
+    (paid,) = requests[2:]
+    assert isinstance(paid, LinkedSet)
+    (transfer,) = paid.transfers
+    assert transfer.transfer_id == named_id(HAND, "line/1/0")
+    assert (transfer.debit_account, transfer.credit_account, transfer.amount, transfer.code) == (
+        escrow_account(S1).account_id,
+        escrow_account(S0).account_id,
+        30,
+        "line",
+    )
+
+
+def test_pairs_that_exchange_nothing_and_a_void_hand_move_nothing():
+    for events in ((line(1, 0, 0), ended((0, 0), (100, 100))), (ended((0, 0), (100, 100), "void"),)):
+        table, requests = given(*SEATED, capsa(0, 1), *events)
+        assert requests[2:] == []
+        assert table.hand is None
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (line(1, 0, 5),),  # No hand.
+        (started(100, 100), line(1, 0, 5)),  # Not of Capsa.
+        (capsa(0, 1), line(1, 2, 5)),
+        (capsa(0, 1), line(1, 1, 5)),
+        (capsa(0, 1), line(1, 0, 5), line(0, 1, 5)),
+        (capsa(0, 1), line(1, 0, -30), ended((20, -20), (120, 80))),
+        (capsa(0, 1), ended((30, -30), (130, 70))),
+        (capsa(0, 1, stack=90),),
+        (capsa(0, 1), line(1, 0, -130), ended((130, -130), (230, -30))),
+    ],
+)
+def test_lines_that_do_not_add_up_are_refused_whole(events: tuple[TableEvent, ...]):
+    """L10: pairs and the hand's end say the same, or nothing is posted."""
+    refused(*SEATED, *events)
