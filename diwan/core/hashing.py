@@ -89,18 +89,22 @@ def event_hash(
     recorded_at_ms: int,
     command_id: bytes,
     body: bytes,
+    body_hash: bytes = b"",
 ) -> bytes:
     """Return the hash of one event in its stream's chain, over the stored bytes of its body (H2).
 
-    ``prev_hash`` is the 32 bytes of the event before, or `first_prev_hash`; ids are 16 raw bytes.
+    ``prev_hash`` is the 32 bytes of the event before, or `first_prev_hash`; ids are 16 raw bytes. ``body_hash`` stands
+    for a body that is withheld, which is empty then.
     """
     # Struct pads or cuts what has the wrong size, and a cut id would hash as another id.
     if len(prev_hash) != HASH_BYTES or len(stream_id) != UUID_BYTES or len(command_id) != UUID_BYTES:
         raise ValueError(_WRONG_SIZE)
+    if body_hash and (body or len(body_hash) != HASH_BYTES):
+        raise ValueError(_WRONG_SIZE)
     try:
         packed = _EVENT.pack(
             *(5, b"ev/v1", 32, prev_hash, 16, stream_id, 8, version, 8, type_id, 8, schema_v),
-            *(8, recorded_at_ms, 16, command_id, 32, sha256(body).digest()),
+            *(8, recorded_at_ms, 16, command_id, 32, body_hash or sha256(body).digest()),
         )
     except StructError:
         raise ValueError(_OUT_OF_RANGE) from None
@@ -123,7 +127,10 @@ def feed_leaf(feed_id: int, global_seq: int, stream_id: bytes, version: int, dig
 
 
 class StoredEvent(msgspec.Struct, frozen=True):
-    """One stored event with exactly what its hash covers, and the hashes that the store holds."""
+    """One stored event with exactly what its hash covers, and the hashes that the store holds.
+
+    ``body_hash`` stands for a body that is withheld (empty then) from those whom it is not for.
+    """
 
     version: int
     type_id: int
@@ -133,6 +140,7 @@ class StoredEvent(msgspec.Struct, frozen=True):
     body: bytes
     prev_hash: bytes
     hash: bytes
+    body_hash: bytes = b""
 
 
 class ChainFault(StrEnum):
@@ -192,6 +200,7 @@ def _chain_fault(stream_id: bytes, head: ChainHead, event: StoredEvent) -> Chain
             event.recorded_at_ms,
             event.command_id,
             event.body,
+            event.body_hash,
         )
     except ValueError:
         return ChainFault.MALFORMED

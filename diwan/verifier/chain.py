@@ -50,6 +50,8 @@ class LogReader:
 
 
 def _decoded(event: LoggedEvent) -> Decoded:
+    if event.body_hash:
+        raise Fault(Rule.BODY_WITHHELD, event.version, "the event's body", f"its hash {event.body_hash.hex()} alone")
     try:
         decoded = decode(event.type_id, event.schema_v, event.body)
     except UnknownEvent as error:
@@ -80,6 +82,7 @@ def _chain_fault(fault: ChainFault, head: ChainHead, event: LoggedEvent) -> Faul
                 event.recorded_at_ms,
                 event.command_id,
                 event.body,
+                event.body_hash,
             )
             return Fault(Rule.HASH_DIFFERS, version, recomputed.hex(), event.hash.hex())
         case ChainFault.MALFORMED:

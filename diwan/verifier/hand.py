@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import get_args
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from diwan.core.cards import Card
 from diwan.core.fairness import Reveal, verify_reveal
-from diwan.core.hand.decide import advance
-from diwan.core.hand.events import Acted, AnchorAnswered, HandEnded, HandEvent, HandStarted, Seat
-from diwan.core.hand.inverse import command_of
-from diwan.core.hand.state import HandState
+from diwan.core.games.capsa.decide import advance as advance_capsa
+from diwan.core.games.capsa.events import Answered, CapsaStarted, SettingClosed
+from diwan.core.games.capsa.unseen import PartlySeen
+from diwan.core.hand.decide import advance as advance_hand
+from diwan.core.hand.events import Acted, AnchorAnswered, HandEnded, HandStarted, Seat
 from diwan.core.hashing import uuid_bytes
 from diwan.core.log import LoggedEvent
 from diwan.core.table.events import StandUpRequested
+from diwan.core.table.playing import PLAYED_EVENTS, PlayedHand, capsa_of, live_of, played_command_of, poker_of
 from diwan.history.entries import Entry
 from diwan.verifier.chain import LogReader
 from diwan.verifier.deciding import RevealedCards, Unrevealed, compare, compare_without_cards, deciding
 from diwan.verifier.precedence import Commitments
 from diwan.verifier.report import Fault, Report, Rule, Verdict
 
-_HAND_EVENTS = get_args(HandEvent.__value__)
-
 
 class HandCheck:
-    """Decides one hand again as its events come in; raises `Fault` at the first that is not what follows."""
+    """Decides one hand again as its events come in; raises `Fault` at the first that is not what follows.
 
-    def __init__(self, secrets: int = 0) -> None:
-        self.started: HandStarted | None = None
+    A hand of Capsa is judged by hidden cards from its deal on: it is decided when its end has turned up all that is.
+    """
+
+    def __init__(self, secrets: int = 0, deck: Sequence[Card] = ()) -> None:
+        self.started: HandStarted | CapsaStarted | None = None
         self.first_version = 0
         self.last_version = 0
         self.is_over = False
@@ -36,19 +39,21 @@ class HandCheck:
         self.reveals = 0
         self.secrets = secrets
         self.cards = RevealedCards()
-        self._state: HandState | None = None
+        self._state: PlayedHand | None = None
         self._group: list[Entry] = []
+        self._held: list[list[Entry]] = []
+        self._deck = RevealedCards(enumerate(deck))
         self._leaving: set[Seat] = set()
 
     def take(self, entry: Entry) -> None:
         """Take the hand's next event, or what the table did meanwhile."""
-        if not isinstance(entry.event, _HAND_EVENTS):
+        if not isinstance(entry.event, PLAYED_EVENTS):
             if isinstance(entry.event, StandUpRequested):
                 self._leaving.add(entry.event.seat)
             return
         self._take_first(entry)
         self.last_version = entry.version
-        if command_of(entry.event, entry.version - 1) is not None:
+        if played_command_of(entry.event, entry.version - 1) is not None:
             self._close_group()
             self._group = [entry]
             self._check_decider(entry)
@@ -58,11 +63,30 @@ class HandCheck:
             self._check_reveal(reveal, entry.version)
         if isinstance(entry.event, HandEnded):
             self._close_group()
+            self._decide_held()
             self.is_over = True
+
+    @property
+    def is_capsa(self) -> bool:
+        """Whether it is a hand of Capsa."""
+        return isinstance(self.started, CapsaStarted)
+
+    @property
+    def unseen(self) -> tuple[Seat, ...]:
+        """Seats of a hand of Capsa whose cards nothing has turned up."""
+        live = live_of(capsa_of(self._state))
+        if live is None or self._deck:
+            return ()
+        return tuple(
+            seat
+            for seat, holding in zip(live.deal.seats, live.holdings, strict=False)
+            if any(position not in self.cards for position in holding)
+        )
 
     def finish(self) -> None:
         """Say that no more events are there."""
         self._close_group()
+        self._decide_held()
         if not self.is_over:
             raise Fault(Rule.HAND_NOT_ENDED, self.last_version, "the hand's end", "no more events")
 
@@ -70,6 +94,7 @@ class HandCheck:
         """Return what is at fault before a fault that cut a batch short, else that fault itself."""
         group, self._group = self._group, []
         try:
+            self._decide_held()
             if group:
                 self._decide(group, is_whole=False)
         except Fault as earlier:
@@ -91,6 +116,7 @@ class HandCheck:
             contributed=() if started is None else tuple(one.seat for one in started.seeds),
             absent=() if started is None else started.absent,
             secrets=self.secrets,
+            unseen=self.unseen,
         )
         if fault is None:
             return report
@@ -98,10 +124,10 @@ class HandCheck:
 
     def _take_first(self, entry: Entry) -> None:
         if self.started is not None:
-            if self.is_over or isinstance(entry.event, HandStarted):
+            if self.is_over or isinstance(entry.event, HandStarted | CapsaStarted):
                 raise Fault(Rule.OUT_OF_PLACE, entry.version, "one beginning and one end", type(entry.event).__name__)
             return
-        if not isinstance(entry.event, HandStarted):
+        if not isinstance(entry.event, HandStarted | CapsaStarted):
             raise Fault(Rule.OUT_OF_PLACE, entry.version, "HandStarted", type(entry.event).__name__)
         self.started, self.first_version = entry.event, entry.version
 
@@ -109,7 +135,7 @@ class HandCheck:
         """The room decides only for who leaves in mid-hand (A11)."""
         event = entry.event
         if (
-            isinstance(event, Acted | AnchorAnswered)
+            isinstance(event, Acted | AnchorAnswered | SettingClosed | Answered)
             and event.decided_by == "system"
             and event.seat not in self._leaving
         ):
@@ -136,39 +162,58 @@ class HandCheck:
 
     def _close_group(self) -> None:
         group, self._group = self._group, []
-        if group:
-            self._state = self._decide(group, is_whole=True)
-            self.acts += 1
+        if group and self.is_capsa:
+            self._held.append(group)
+        elif group:
+            self._take_decided(group)
 
-    def _decide(self, group: list[Entry], *, is_whole: bool) -> HandState:
+    def _decide_held(self) -> None:
+        held, self._held = self._held, []
+        for group in held:
+            self._take_decided(group)
+
+    def _take_decided(self, group: list[Entry]) -> None:
+        self._state = self._decide(group, is_whole=True)
+        self.acts += 1
+
+    def _decide(self, group: list[Entry], *, is_whole: bool) -> PlayedHand:
         """Decide a batch again and return the state after it; raises `Fault` where the recorded one differs."""
         act = group[0]
-        command = command_of(act.event, act.version - 1)  # type: ignore[arg-type]
+        command = played_command_of(act.event, act.version - 1)  # type: ignore[arg-type]
         assert command is not None  # noqa: S101  (a group begins with an act)
+        expected: tuple[object, ...]
+        after: PlayedHand
         with deciding(act):
-            try:
-                expected, after = advance(self._state, command, self.cards)
-            except Unrevealed:
-                if is_whole:
-                    compare_without_cards(lambda cards: advance(self._state, command, cards)[0], self.cards, group)
-                raise
+            if self.is_capsa:
+                cards = PartlySeen(self._deck or self.cards, [entry.event for entry in group])
+                expected, after = advance_capsa(capsa_of(self._state), command, cards)  # type: ignore[arg-type]
+            else:
+                poker = poker_of(self._state)
+                try:
+                    expected, after = advance_hand(poker, command, self.cards)  # type: ignore[arg-type]
+                except Unrevealed:
+                    if is_whole:
+                        compare_without_cards(lambda cards: advance_hand(poker, command, cards)[0], self.cards, group)  # type: ignore[arg-type]
+                    raise
         compare(expected if is_whole else expected[: len(group)], group)
         return after
 
 
-def verify_hand(events: Iterable[LoggedEvent], hand_id: str) -> Report:
+def verify_hand(events: Iterable[LoggedEvent], hand_id: str, deck: Sequence[Card] = ()) -> Report:
     """Verify one hand over its stored bytes.
 
     ``events`` are consecutive events of its table's stream, from the commitment to the hand's secret (in
     ``HandStarted`` of the hand before, or ``SecretCommitted``) to ``HandEnded``; more of them do no harm. The chain is
     checked within what is given: that it belongs where it says is what checkpoints and witnesses prove.
+
+    ``deck`` are all cards by position where they are known, from `open_hand`: then no card of Capsa is unseen.
     """
     check: HandCheck | None = None
     try:
         uuid_bytes(hand_id)
         for entry, commitments in _entries(events):
-            if check is None and isinstance(entry.event, HandStarted) and entry.event.hand_id == hand_id:
-                check = HandCheck()
+            if check is None and isinstance(entry.event, HandStarted | CapsaStarted) and entry.event.hand_id == hand_id:
+                check = HandCheck(deck=deck)
                 check.first_version = check.last_version = entry.version
                 check.secrets = commitments.check(entry.event, entry.version)
             commitments.take(entry)

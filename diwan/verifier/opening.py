@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from diwan.core.fairness import Check, Opening, OpeningFault, Reveal, verify_opening
 from diwan.core.fairness.material import Seeds
+from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.games.naiko.carousel import draw_carousel
 from diwan.core.games.sarab import draw_button
 from diwan.core.hand.events import HandStarted, Seat
@@ -21,7 +22,7 @@ def open_hand(events: Iterable[LoggedEvent], hand_id: str, secret: bytes) -> Ope
     Raises `Fault` where the events do not hold together or do not tell of the hand.
     """
     reader = LogReader()
-    started: HandStarted | None = None
+    started: HandStarted | CapsaStarted | None = None
     commitments: dict[int, dict[Seat, bytes]] = {}
     reveals: list[Reveal] = []
     for event in events:
@@ -29,9 +30,9 @@ def open_hand(events: Iterable[LoggedEvent], hand_id: str, secret: bytes) -> Ope
         match entry.event:
             case SeedsCommitted(hand_no=hand_no, commitments=committed):
                 commitments[hand_no] = {one.seat: one.commitment for one in committed}
-            case HandStarted() if entry.event.hand_id == hand_id:
+            case HandStarted() | CapsaStarted() if entry.event.hand_id == hand_id:
                 started = entry.event
-            case HandStarted() if started is not None:
+            case HandStarted() | CapsaStarted() if started is not None:
                 break
             case _ if started is not None:
                 reveals.extend(entry.reveals)
@@ -52,8 +53,10 @@ def open_hand(events: Iterable[LoggedEvent], hand_id: str, secret: bytes) -> Ope
     return opening
 
 
-def _are_draws_right(started: HandStarted, secret: bytes, seeds: Seeds) -> bool:
+def _are_draws_right(started: HandStarted | CapsaStarted, secret: bytes, seeds: Seeds) -> bool:
     """Say whether carousel and first dealer are those that the secret gives (C3, A1)."""
+    if isinstance(started, CapsaStarted):  # Nothing is drawn but the deck.
+        return True
     if started.naiko is not None and started.naiko.carousel != draw_carousel(secret, started.hand_id, seeds):
         return False
     # A table's first hand has no button before it to go on from.

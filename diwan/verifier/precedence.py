@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from diwan.core.fairness import SEED_BYTES, seed_commitment
+from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandStarted, Seat
 from diwan.core.table.events import SecretCommitted, SeedsCommitted
 from diwan.history.entries import Entry
@@ -34,7 +35,10 @@ class Commitments:
         match entry.event:
             case SecretCommitted(hand_no=hand_no, commitment=commitment):
                 self._commit(hand_no, commitment, entry.version)
-            case HandStarted(hand_no=hand_no, next_commitment=commitment):
+            case (
+                HandStarted(hand_no=hand_no, next_commitment=commitment)
+                | CapsaStarted(hand_no=hand_no, next_commitment=commitment)
+            ):
                 # What was open for this hand is used up; a list of all hands' exchanges would grow for ever.
                 self._open = {}
                 self._commit(hand_no + 1, commitment, entry.version)
@@ -43,7 +47,7 @@ class Commitments:
             case _:
                 pass
 
-    def check(self, started: HandStarted, version: int) -> int:
+    def check(self, started: HandStarted | CapsaStarted, version: int) -> int:
         """Hold a hand's beginning against what was committed to; return how many secrets were, for this hand.
 
         Call it before `take` of the same event. Raises `Fault` at the hand's version.
@@ -72,7 +76,7 @@ class Commitments:
         exchange.seeds = {one.seat: one.commitment for one in entry.event.commitments}
 
 
-def _check_seeds(started: HandStarted, exchange: _Exchange, version: int) -> None:
+def _check_seeds(started: HandStarted | CapsaStarted, exchange: _Exchange, version: int) -> None:
     committed = exchange.seeds or {}
     for one in started.seeds:
         if one.seat not in committed:

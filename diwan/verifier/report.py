@@ -51,6 +51,7 @@ class Rule(StrEnum):
     HAND_ID_DIFFERS = "HAND_ID_DIFFERS"
     RULES_UNKNOWN = "RULES_UNKNOWN"
     CARD_NOT_REVEALED = "CARD_NOT_REVEALED"
+    BODY_WITHHELD = "BODY_WITHHELD"
     HAND_NOT_FOUND = "HAND_NOT_FOUND"
     HAND_NOT_ENDED = "HAND_NOT_ENDED"
 
@@ -60,6 +61,7 @@ _MISSING = frozenset({
     Rule.EARLIER_EVENTS_MISSING,
     Rule.RULES_UNKNOWN,
     Rule.CARD_NOT_REVEALED,
+    Rule.BODY_WITHHELD,
     Rule.HAND_NOT_FOUND,
     Rule.HAND_NOT_ENDED,
 })  # fmt: skip
@@ -87,7 +89,8 @@ class Report(Struct, frozen=True):
     Unless verified, ``at_version`` names the first event at fault, with the rule, what was expected and what was found.
     ``acts`` were decided again, ``reveals`` held against the deck's root. ``contributed`` lists the seats whose seeds
     are in the deck: no more than that is claimed of its fairness. ``secrets`` counts how often a secret was committed
-    to for this hand before it began; more than one is no fault, but somebody may ask why.
+    to for this hand before it began; more than one is no fault, but somebody may ask why. ``unseen`` lists seats of a
+    hand of Capsa whose cards nothing turned up: what hangs on these alone was taken at the log's word.
     """
 
     verdict: Verdict
@@ -104,6 +107,7 @@ class Report(Struct, frozen=True):
     contributed: tuple[Seat, ...] = ()
     absent: tuple[Seat, ...] = ()
     secrets: int = 0
+    unseen: tuple[Seat, ...] = ()
 
     @property
     def is_verified(self) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from uuid import UUID, uuid5
 
 from msgspec import Struct
 
-from diwan.core.hand.events import HandStarted
+from diwan.core.cards import Card
+from diwan.core.games.capsa.events import CapsaStarted
+from diwan.core.games.capsa.unseen import PartlySeen
+from diwan.core.hand.events import HandStarted, Position
 from diwan.core.hashing import chain_start, uuid_text
 from diwan.core.log import LoggedEvent
 from diwan.core.table.decide import decide
@@ -49,6 +52,7 @@ class _StreamCheck:
         self.hands: list[Report] = []
         self.hand: HandCheck | None = None
         self.batch: list[Entry] = []
+        self.held: list[list[Entry]] = []
         self.events = 0
         self.commands = 0
 
@@ -56,7 +60,7 @@ class _StreamCheck:
         entry = self.reader.read_entry(event)
         if self.batch and entry.command_id != self.batch[0].command_id:
             self.close_batch()
-        if isinstance(entry.event, HandStarted):
+        if isinstance(entry.event, HandStarted | CapsaStarted):
             self._begin_hand(entry.event, entry.version)
         self.commitments.take(entry)
         self.batch.append(entry)
@@ -64,14 +68,31 @@ class _StreamCheck:
         self.events += 1
 
     def close_batch(self) -> None:
+        """Decide the batch that is complete; those of a hand of Capsa when its end has turned up all that it does."""
         batch, self.batch = self.batch, []
-        if not batch:
-            return
+        if batch:
+            self.held.append(batch)
+        if self.hand is None or not self.hand.is_capsa or self.hand.is_over:
+            self._decide_held()
+
+    def finish(self) -> None:
+        """Say that no more events are there."""
+        self.close_batch()
+        self._decide_held()
+
+    def _decide_held(self) -> None:
+        held, self.held = self.held, []
+        for batch in held:
+            self._decide(batch)
+
+    def _decide(self, batch: list[Entry]) -> None:
         act = batch[0]
         command = command_of(act.event, self.state)
         if command is None:
             raise Fault(Rule.OUT_OF_PLACE, act.version, "an act", act.event)
-        cards = {} if self.hand is None else self.hand.cards
+        cards: Mapping[Position, Card] = {} if self.hand is None else self.hand.cards
+        if self.hand is not None and self.hand.is_capsa:
+            cards = PartlySeen(cards, [entry.event for entry in batch])
         with deciding(act):
             expected = decide(self.state, command, cards)
             compare(expected, batch)
@@ -79,7 +100,7 @@ class _StreamCheck:
                 self.state = evolve(self.state, entry.event)
         self.commands += 1
 
-    def _begin_hand(self, started: HandStarted, version: int) -> None:
+    def _begin_hand(self, started: HandStarted | CapsaStarted, version: int) -> None:
         if self.hand is not None and not self.hand.is_over:
             raise Fault(Rule.OUT_OF_PLACE, version, "the end of the hand before", "HandStarted")
         self.hand = HandCheck()
@@ -112,7 +133,7 @@ def verify_stream(stream_id: bytes, kind: int, events: Iterable[LoggedEvent]) ->
     try:
         for event in events:
             check.take(event)
-        check.close_batch()
+        check.finish()
     except Fault as found:
         hand = check.hand
         fault = found if hand is None or hand.is_over else hand.first_fault(found)

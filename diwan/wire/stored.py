@@ -1,5 +1,9 @@
 """Stored events as messages and back: nothing is interpreted, the body stays the bytes it is."""
 
+from hashlib import sha256
+
+from msgspec.structs import replace
+
 from diwan.api.event.v1.event_pb2 import StoredEvent as StoredMessage
 from diwan.core.log import LoggedEvent
 
@@ -18,7 +22,13 @@ def stored_message(event: LoggedEvent) -> StoredMessage:
         body=event.body,
         prev_hash=event.prev_hash,
         hash=event.hash,
+        body_hash=event.body_hash,
     )
+
+
+def withheld(event: LoggedEvent) -> LoggedEvent:
+    """Return an event without its body: the hash in its place keeps the chain whole and, with the nonce, says nothing."""
+    return replace(event, body=b"", body_hash=sha256(event.body).digest())
 
 
 def logged_event(message: StoredMessage) -> LoggedEvent:
@@ -35,4 +45,5 @@ def logged_event(message: StoredMessage) -> LoggedEvent:
         body=message.body,
         prev_hash=message.prev_hash,
         hash=message.hash,
+        body_hash=message.body_hash,
     )

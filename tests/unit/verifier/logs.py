@@ -74,9 +74,12 @@ class PlayedTable:
         self.hand_ids: list[str] = []
         self.secrets: dict[str, bytes] = {}
         self._names = count(1)
-        hand = HandSettings(small_blind=5, big_blind=10, **settings)
-        self.do(CreateTable(str(stream), TableConfig(name="verified", hand=hand, seats=6), "op", self.now_ms))
+        self.do(CreateTable(str(stream), self.config(**settings), "op", self.now_ms))
         self.do(ClaimTable(1, "table-1", self.now_ms))
+
+    def config(self, **settings: object) -> TableConfig:
+        hand = HandSettings(small_blind=5, big_blind=10, **settings)
+        return TableConfig(name="verified", hand=hand, seats=6)
 
     def do(self, command: object) -> None:
         """Decide a command and store its batch."""
@@ -120,13 +123,16 @@ class PlayedTable:
                     player=f"player-{name}",
                     is_bot=False,
                     seat=None,
-                    amount=self.rng.randint(200, 1000),
+                    amount=self.buy_in(),
                     transfer_id=transfer_id,
                     post_at_once=True,
                     now_ms=self.now_ms,
                 )
             )
             self.do(FundSeat(transfer_id, self.now_ms))
+
+    def buy_in(self) -> int:
+        return self.rng.randint(200, 1000)
 
     def hand_id(self, hand_no: int) -> str:
         return str(uuid5(self.stream, f"hand/{hand_no}"))

@@ -8,7 +8,8 @@ from diwan.core.cards import Card
 from diwan.core.games.capsa.events import Arrangement, CapsaEvent, CapsaStarted
 from diwan.core.games.capsa.evolve import evolve_live
 from diwan.core.games.capsa.settings import CapsaSettings
-from diwan.core.games.capsa.state import CapsaState, EndedCapsa, LiveCapsa
+from diwan.core.games.capsa.state import CapsaState, EndedCapsa, LiveCapsa, Place
+from diwan.core.games.capsa.unseen import PartlySeen
 from diwan.core.hand.events import HandEnded, Position
 
 type Step = tuple[tuple[CapsaEvent, ...], CapsaState]
@@ -43,6 +44,13 @@ class Batch:
             raise TypeError(f"{type(event).__name__} is no event within a hand")
         self.events.append(event)
         self.state = evolve_live(self.state, event)
+
+    def unseen(self, place: Place) -> PartlySeen | None:
+        """Return whose word is taken for a place's cards where they are not all known; None where they are."""
+        cards = self.cards
+        if not isinstance(cards, PartlySeen) or cards.has_all(self.state.holdings[place]):
+            return None
+        return cards
 
     def look(self, positions: tuple[Position, ...]) -> tuple[Card, ...]:
         """Return the cards at positions."""

@@ -104,7 +104,9 @@ def void(batch: Batch, reason: Literal["interrupted", "operator"], decided_by: D
 
 
 def natural_of(batch: Batch, place: Place) -> Natural | None:
-    """Return the natural that a place holds, if any."""
+    """Return the natural that a place holds, if any; one that was found would have been turned up."""
+    if batch.unseen(place) is not None:
+        return None
     cards = batch.look(batch.state.holdings[place])
     return find_natural(cards, naturals_of(batch.settings), batch.settings.wheel)
 
@@ -136,6 +138,9 @@ def _late_set(batch: Batch, place: Place) -> tuple[Arrangement | None, SetSource
     draft = batch.state.plays[place].usable_draft
     if policy == "draft_then_auto" and draft is not None:
         return draft, "draft"
+    unseen = batch.unseen(place)
+    if unseen is not None:
+        return unseen.set_made(batch.state.deal.seats[place], batch.state.holdings[place]), "server"
     cards = batch.look(batch.state.holdings[place])
     return _positions(batch, place, server_arrangement(cards, batch.settings.wheel)), "server"
 
@@ -156,6 +161,9 @@ def _contestant(batch: Batch, place: Place) -> tuple[Contestant, Standing]:
         return Contestant(seat, "set"), Standing(seat, "set")
     if play.locked.arrangement is None:
         return Contestant(seat, "fouled"), Standing(seat, "fouled")
+    unseen = batch.unseen(place)
+    if unseen is not None:
+        return _taken(unseen.standing(seat))
     values = values_of(batch, play.locked.arrangement)
     if is_fouled(*values):
         return Contestant(seat, "fouled"), Standing(seat, "fouled")
@@ -164,6 +172,12 @@ def _contestant(batch: Batch, place: Place) -> tuple[Contestant, Standing]:
     units = (front.units, middle.units, back.units)
     standing = Standing(seat, "set", _declared(front), _declared(middle), _declared(back))
     return Contestant(seat, "set", None, values, units), standing
+
+
+def _taken(standing: Standing) -> tuple[Contestant, Standing]:
+    """Return a seat that is left alone by surrenders as the log has it: nobody's rows are compared with its own."""
+    units = (standing.front.units, standing.middle.units, standing.back.units)
+    return Contestant(standing.seat, standing.status, royalties=units), standing
 
 
 def _declared(royalty: RowRoyalty) -> DeclaredRoyalty:

@@ -131,13 +131,21 @@ def _require_own_cards(live: LiveCapsa, place: Place, arrangement: Arrangement) 
         raise Rejected(Reason.BAD_SET, why="each of the seat's own thirteen cards once, and no other")
 
 
+def _is_legal(batch: Batch, place: Place, arrangement: Arrangement) -> bool:
+    """Say whether a complete arrangement is legal (CS-23); of unseen cards, whether the log says so."""
+    unseen = batch.unseen(place)
+    if unseen is not None:
+        return unseen.is_usable(batch.state.deal.seats[place])
+    return not is_fouled(*values_of(batch, arrangement))
+
+
 def _save_draft(state: CapsaState | None, command: SaveDraft, cards: Cards) -> Step:
     live = _open_turn(state, command.turn, command.now_ms, "player")
     place = _unlocked(live, command.seat)
     _require_few_changes(live, place)
     _require_own_cards(live, place, command.arrangement)
     batch = Batch(live, cards, command.version, command.now_ms)
-    is_usable = _is_complete(command.arrangement) and not is_fouled(*values_of(batch, command.arrangement))
+    is_usable = _is_complete(command.arrangement) and _is_legal(batch, place, command.arrangement)
     batch.add(DraftSaved(command.seat, command.arrangement, is_usable, live.turn, command.now_ms))
     return batch.close()
 
@@ -149,7 +157,11 @@ def _lock(state: CapsaState | None, command: LockSet, cards: Cards) -> Step:
     if not _is_complete(command.arrangement):
         raise Rejected(Reason.BAD_SET, why="rows hold 3, 5 and 5 cards")
     batch = Batch(live, cards, command.version, command.now_ms)
-    if not command.is_foul_confirmed and is_fouled(*values_of(batch, command.arrangement)):
+    if (
+        not command.is_foul_confirmed
+        and batch.unseen(place) is None
+        and not _is_legal(batch, place, command.arrangement)
+    ):
         raise Rejected(Reason.FOULED_SET, seat=command.seat)
     batch.add(
         SetLocked(
