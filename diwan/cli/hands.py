@@ -16,6 +16,7 @@ from diwan.cli.replay import ReplayFailedError, Told, access, read_entries, show
 from diwan.cli.running import DEFAULT_DATA, DataOption, refusal_text
 from diwan.client import DiwanError, connect
 from diwan.client.tables import Tables
+from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandStarted
 from diwan.history import hand_steps
 from diwan.wire.mapping import read_reveals
@@ -52,7 +53,7 @@ async def told(tables: Tables, hand_id: str) -> Told:
     """Read an own hand, and tell it once its chain and every own card hold; raises `ReplayFailedError`."""
     found = await tables.my_hand(hand_id)
     entries = read_entries([step.event for step in found.steps])
-    started = next((entry.event for entry in entries if isinstance(entry.event, HandStarted)), None)
+    started = next((entry.event for entry in entries if isinstance(entry.event, HandStarted | CapsaStarted)), None)
     if started is None:
         raise ReplayFailedError(f"the answer holds no beginning of hand {hand_id}")
     own = verified(started, read_reveals(found.reveals))

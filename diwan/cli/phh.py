@@ -22,6 +22,7 @@ from diwan.cli.replay import show as tell_hand
 from diwan.cli.running import DEFAULT_DATA, DataOption
 from diwan.client import DiwanError
 from diwan.core.fairness import Reveal
+from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted, HoleCardsDealt
 from diwan.history import Entry, hand_events, hand_steps
 from diwan.history.phh import (
@@ -248,4 +249,7 @@ def _exported(table: str, entries: Sequence[Entry], extra: Iterable[Reveal]) -> 
     if recorded_at_ms := entries[0].recorded_at_ms:  # 0 where an imported history told no time
         began = datetime.fromtimestamp(recorded_at_ms // 1000, UTC)
         about |= {"time": began.time(), "time_zone": "UTC", "day": began.day, "month": began.month, "year": began.year}
-    return export_hand(hand_events(entries), cards, about)
+    events = list(hand_events(entries))
+    if events and isinstance(events[0], CapsaStarted):
+        raise NotCovered("Capsa: the format knows games with betting alone")
+    return export_hand(events, cards, about)  # type: ignore[arg-type]  # of poker, as its beginning shows

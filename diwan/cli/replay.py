@@ -18,7 +18,9 @@ from diwan.client import DiwanError, connect
 from diwan.client.tables import Tables
 from diwan.core.cards import format_card
 from diwan.core.fairness import SECRET_BYTES, Reveal, deal, secret_commitment, verify_reveal
+from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandSeat, HandStarted
+from diwan.core.table.playing import StartedEvent
 from diwan.history import Entry, Step, hand_steps
 from diwan.history.text import cards_text, clock_text, plain_lines, seat_text, time_left_text, who_text
 from diwan.verifier.chain import LogReader
@@ -136,7 +138,7 @@ async def gather(wanted: Wanted, tables_of: TablesOf) -> Gathered:
     """
     found = await tables_of(Role.OPERATOR, "replay").get_hand(wanted.hand_id)
     entries = read_entries(found.events)
-    started = next((one.event for one in entries if isinstance(one.event, HandStarted)), None)
+    started = next((one.event for one in entries if isinstance(one.event, HandStarted | CapsaStarted)), None)
     if started is None:
         raise ReplayFailedError(f"the answer holds no beginning of hand {wanted.hand_id}")
     extra = () if wanted.lens == PUBLIC else await _opened(wanted, started, tables_of)
@@ -152,7 +154,7 @@ def read_entries(messages: Sequence[Any]) -> list[Entry]:
         raise ReplayFailedError(f"the log does not hold: {fault}") from fault
 
 
-async def _opened(wanted: Wanted, started: HandStarted, tables_of: TablesOf) -> tuple[Reveal, ...]:
+async def _opened(wanted: Wanted, started: StartedEvent, tables_of: TablesOf) -> tuple[Reveal, ...]:
     seat = wanted.seat
     if seat is None or wanted.reason:
         tables = tables_of(Role.AUDITOR, "replay")
@@ -166,7 +168,7 @@ async def _opened(wanted: Wanted, started: HandStarted, tables_of: TablesOf) -> 
     return reveals
 
 
-def verified(started: HandStarted, reveals: Iterable[Reveal]) -> tuple[Reveal, ...]:
+def verified(started: StartedEvent, reveals: Iterable[Reveal]) -> tuple[Reveal, ...]:
     """Return cards once each has been held against the deck's root; raises `ReplayFailedError`."""
     checked = tuple(reveals)
     for reveal in checked:
@@ -175,7 +177,7 @@ def verified(started: HandStarted, reveals: Iterable[Reveal]) -> tuple[Reveal, .
     return checked
 
 
-def _check_secret(started: HandStarted, secret: bytes) -> None:
+def _check_secret(started: StartedEvent, secret: bytes) -> None:
     """An auditor is told the secret: the whole deck follows from it and from the seats' seeds (F5)."""
     seeds = {one.seat: one.seed for one in started.seeds}
     if (
@@ -186,7 +188,7 @@ def _check_secret(started: HandStarted, secret: bytes) -> None:
         raise ReplayFailedError("the secret that was told does not give the deck that was committed to")
 
 
-def _seat_at(started: HandStarted, seat: int) -> HandSeat:
+def _seat_at(started: StartedEvent, seat: int) -> HandSeat:
     for one in started.seats:
         if one.seat == seat:
             return one

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import get_args
 
 from msgspec import Struct
 
 from diwan.core.cards import Card
 from diwan.core.fairness import Reveal
-from diwan.core.hand.events import HandEvent, Position
-from diwan.core.hand.evolve import evolve
-from diwan.core.hand.state import HandState
+from diwan.core.hand.events import Position
 from diwan.core.table.events import TableEvent
+from diwan.core.table.playing import PLAYED_EVENTS, PlayedEvent, PlayedHand, evolve_played
 
-_HAND_EVENTS = get_args(HandEvent.__value__)
+
+class Withheld(Struct, frozen=True):
+    """An event whose body is for others: only its kind is known."""
+
+    kind: str
 
 
 class Entry(Struct, frozen=True):
@@ -24,7 +26,7 @@ class Entry(Struct, frozen=True):
     version: int
     recorded_at_ms: int
     command_id: bytes
-    event: TableEvent
+    event: TableEvent | Withheld
     reveals: tuple[Reveal, ...] = ()
 
 
@@ -43,7 +45,7 @@ class Reader:
     """
 
     def __init__(self, extra: Iterable[Reveal] = ()) -> None:
-        self.state: HandState | None = None
+        self.state: PlayedHand | None = None
         self._cards: dict[Position, Card] = {reveal.position: reveal.card for reveal in extra}
 
     @property
@@ -55,22 +57,22 @@ class Reader:
         """Take one more entry in; events of the table itself change nothing here."""
         for reveal in entry.reveals:
             self._cards[reveal.position] = reveal.card
-        if isinstance(entry.event, _HAND_EVENTS):
-            self.state = evolve(self.state, entry.event)
+        if isinstance(entry.event, PLAYED_EVENTS):
+            self.state = evolve_played(self.state, entry.event)
 
 
-def hand_events(entries: Iterable[Entry]) -> Iterator[HandEvent]:
+def hand_events(entries: Iterable[Entry]) -> Iterator[PlayedEvent]:
     """Yield the hand's own events, without what lay between them at the table."""
     for entry in entries:
-        if isinstance(entry.event, _HAND_EVENTS):
+        if isinstance(entry.event, PLAYED_EVENTS):
             yield entry.event
 
 
-def fold(entries: Iterable[Entry]) -> HandState | None:
+def fold(entries: Iterable[Entry]) -> PlayedHand | None:
     """Return the hand after its entries; None where there is no event of a hand (H3)."""
-    state: HandState | None = None
+    state: PlayedHand | None = None
     for event in hand_events(entries):
-        state = evolve(state, event)
+        state = evolve_played(state, event)
     return state
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from diwan.core.games.capsa.events import CapsaStarted, ThirteenDealt
 from diwan.core.hand.events import CardGlanced, CardSwapped, HandStarted, HoleCardsDealt, Position, Seat
-from diwan.core.table.events import TableEvent
 
 
-def own_positions(events: Iterable[TableEvent], seat: Seat) -> tuple[Position, ...]:
+def own_positions(events: Iterable[object], seat: Seat) -> tuple[Position, ...]:
     """Return the positions that a seat was shown alone, in the order in which it saw them.
 
     Its hidden cards, in Naiko also the card it glanced at (NK-16) and the one it swapped in (NK-20). Nothing where the
@@ -18,9 +18,9 @@ def own_positions(events: Iterable[TableEvent], seat: Seat) -> tuple[Position, .
     dealt: tuple[Seat, ...] = ()
     for event in events:
         match event:
-            case HandStarted():
+            case HandStarted() | CapsaStarted():
                 dealt = tuple(each.seat for each in event.seats)
-            case HoleCardsDealt() if seat in dealt:
+            case HoleCardsDealt() | ThirteenDealt() if seat in dealt:
                 seen |= dict.fromkeys(event.holdings[dealt.index(seat)])
             case CardGlanced(seat=who, position=position) if who == seat:
                 seen[position] = None

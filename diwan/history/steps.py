@@ -8,15 +8,18 @@ from msgspec import Struct
 
 from diwan.core.cards import Card
 from diwan.core.fairness import Reveal
-from diwan.core.hand.events import Acted, AnchorAnswered, DecidedBy, HandStarted, HandVoided, Position
-from diwan.core.hand.state import EndedHand, HandState, LiveHand
+from diwan.core.games.capsa.events import Answered, DraftSaved, SetLocked, SettingClosed, SetUnlocked
+from diwan.core.games.capsa.state import LiveCapsa
+from diwan.core.hand.events import Acted, AnchorAnswered, DecidedBy, HandVoided, Position
+from diwan.core.hand.state import LiveHand, Place
 from diwan.core.table.events import TableEvent
-from diwan.history.entries import Entry, Reader
+from diwan.core.table.playing import PlayedHand, live_of
+from diwan.history.entries import Entry, Reader, Withheld
 from diwan.history.words import describe, seat_of
 
 
 class SeatLine(Struct, frozen=True):
-    """A seat after a step; ``cards`` holds None for each that the viewer does not know."""
+    """A seat after a step; ``cards`` holds None for each that the viewer does not know. Who surrendered has folded."""
 
     seat: int
     player: str
@@ -64,43 +67,50 @@ def hand_steps(entries: Iterable[Entry], extra: Iterable[Reveal] = ()) -> tuple[
 
 def _step(entry: Entry, reader: Reader, time_left_ms: int | None, *, is_first: bool) -> Step:
     event = entry.event
-    live = _live(reader.state)
+    live = live_of(reader.state)
     return Step(
         version=entry.version,
         recorded_at_ms=entry.recorded_at_ms,
         seat=seat_of(event),
         what=describe(event, reader.cards, entry.recorded_at_ms, () if live is None else live.deal.seats),
-        decided_by=event.decided_by if isinstance(event, Acted | AnchorAnswered | HandVoided) else None,
+        decided_by=event.decided_by
+        if isinstance(event, Acted | AnchorAnswered | HandVoided | SetLocked | SettingClosed | Answered)
+        else None,
         seats=() if live is None else _seat_lines(live, reader),
-        pot=0 if live is None else live.pot,
-        board=() if live is None else tuple(map(reader.cards.get, live.board)),
+        pot=live.pot if isinstance(live, LiveHand) else 0,
+        board=tuple(map(reader.cards.get, live.board)) if isinstance(live, LiveHand) else (),
         time_left_ms=time_left_ms,
-        event=type(event).__name__,
+        event=event.kind if isinstance(event, Withheld) else type(event).__name__,
         is_first_of_command=is_first,
     )
 
 
-def _live(state: HandState | None) -> LiveHand | None:
-    return state.last if isinstance(state, EndedHand) else state
-
-
-def _time_left(before: HandState | None, event: TableEvent) -> int | None:
+def _time_left(before: PlayedHand | None, event: TableEvent | Withheld) -> int | None:
     if isinstance(event, Acted | AnchorAnswered) and isinstance(before, LiveHand):
         return before.asked_until_ms - event.received_at_ms
+    if isinstance(event, DraftSaved | SetLocked | SetUnlocked | Answered) and isinstance(before, LiveCapsa):
+        return before.deadline_ms - event.received_at_ms
     return None
 
 
-def _seat_lines(live: LiveHand, reader: Reader) -> tuple[SeatLine, ...]:
-    started: HandStarted = live.deal.started
-    holdings: tuple[tuple[Position, ...], ...] = live.holdings or ((),) * len(started.seats)
+def _seat_lines(live: LiveHand | LiveCapsa, reader: Reader) -> tuple[SeatLine, ...]:
+    seats = live.deal.started.seats
+    holdings: tuple[tuple[Position, ...], ...] = live.holdings or ((),) * len(seats)
     return tuple(
         SeatLine(
             seat=seat.seat,
             player=seat.player,
             stack=live.stacks[place],
-            bet=live.bets[place],
+            bet=live.bets[place] if isinstance(live, LiveHand) else 0,
             cards=tuple(map(reader.cards.get, holdings[place])),
-            has_folded=not live.unfolded >> place & 1,
+            has_folded=_is_out(live, place),
         )
-        for place, seat in enumerate(started.seats)
+        for place, seat in enumerate(seats)
     )
+
+
+def _is_out(live: LiveHand | LiveCapsa, place: Place) -> bool:
+    """Say whether a place has folded, or surrendered."""
+    if isinstance(live, LiveCapsa):
+        return live.plays[place].answer == "surrender"
+    return not live.unfolded >> place & 1

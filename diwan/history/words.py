@@ -81,6 +81,7 @@ from diwan.core.table.hosting.events import (
 )
 from diwan.history.capsa_words import describe_capsa, describe_stake
 from diwan.history.hosting_words import describe_hosting
+from diwan.history.entries import Withheld
 
 HIDDEN: Final = "??"
 
@@ -111,7 +112,7 @@ def seconds(duration_ms: int) -> str:
     return "0.0 s" if text == "-0.0 s" else text
 
 
-def describe(event: TableEvent, cards: Cards, recorded_at_ms: int, seats: Sequence[int] = ()) -> str:
+def describe(event: TableEvent | Withheld, cards: Cards, recorded_at_ms: int, seats: Sequence[int] = ()) -> str:
     """Return what happened, as a clause whose subject is the seat or the room.
 
     ``seats`` are those of the running hand: its end lists results in their order.
@@ -157,6 +158,8 @@ def describe(event: TableEvent, cards: Cards, recorded_at_ms: int, seats: Sequen
             return describe_capsa(event, cards, recorded_at_ms, card_texts, seconds)
         case SetsShown():
             return describe_capsa(event, cards, recorded_at_ms, card_texts, seconds)
+        case Withheld(kind=kind):
+            return f"is told of a {kind}, which is for its seat alone"
         case StakeProposed() | StakeAgreed() | StakeEnded():
             return describe_stake(event)
         case InvitationSent() | InvitationAnswered() | InvitationRevoked() | JoinCodeIssued() | JoinCodeRevoked():
@@ -167,7 +170,7 @@ def describe(event: TableEvent, cards: Cards, recorded_at_ms: int, seats: Sequen
             return _at_the_table(event)
 
 
-def seat_of(event: TableEvent) -> int | None:
+def seat_of(event: TableEvent | Withheld) -> int | None:
     """Return the seat that is the subject; None where it is the room."""
     return getattr(event, "seat", None)
 

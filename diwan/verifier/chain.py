@@ -5,9 +5,9 @@ from __future__ import annotations
 from diwan.core.hashing import ChainFault, ChainHead, event_hash, verify_chain
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import LoggedEvent
-from diwan.history.entries import Entry
+from diwan.history.entries import Entry, Withheld
 from diwan.verifier.report import Fault, Rule
-from diwan.wire.events import NONCE_BYTES, Decoded, MalformedEvent, UnknownEvent, decode
+from diwan.wire.events import NONCE_BYTES, Decoded, MalformedEvent, UnknownEvent, decode, kind_name
 
 
 class LogReader:
@@ -23,7 +23,15 @@ class LogReader:
         self._stream_id: bytes | None = None
 
     def read(self, event: LoggedEvent) -> Decoded:
-        """Return what an event says once its bytes are proved to be the next of the stream."""
+        """Return what an event says once its bytes are proved to be the next of the stream; BODY_WITHHELD without them."""
+        self._follow(event)
+        if event.body_hash:
+            raise Fault(
+                Rule.BODY_WITHHELD, event.version, "the event's body", f"its hash {event.body_hash.hex()} alone"
+            )
+        return _decoded(event)
+
+    def _follow(self, event: LoggedEvent) -> None:
         head = self.head or ChainHead(event.version - 1, event.prev_hash, event.recorded_at_ms)
         stream_id = self._stream_id or event.stream_id
         if event.stream_id != stream_id:
@@ -34,7 +42,6 @@ class LogReader:
         if event.epoch < self.epoch:
             raise Fault(Rule.EPOCH_RUNS_BACKWARDS, event.version, f"at least {self.epoch}", event.epoch)
         self.head, self._stream_id, self.epoch = after, stream_id, event.epoch
-        return _decoded(event)
 
     def resume(self, event: LoggedEvent) -> None:
         """Go on behind an event that did not hold: one fault is told once, and what follows is still checked."""
@@ -43,6 +50,9 @@ class LogReader:
 
     def read_entry(self, event: LoggedEvent) -> Entry:
         """Return an event of a table's stream as history reads it."""
+        if event.body_hash:
+            self._follow(event)
+            return Entry(event.version, event.recorded_at_ms, event.command_id, Withheld(kind_name(event.type_id)))
         decoded = self.read(event)
         if isinstance(decoded.event, LedgerCommitted):
             raise Fault(Rule.OUT_OF_PLACE, event.version, "an event of a table", "LedgerCommitted")
@@ -50,8 +60,6 @@ class LogReader:
 
 
 def _decoded(event: LoggedEvent) -> Decoded:
-    if event.body_hash:
-        raise Fault(Rule.BODY_WITHHELD, event.version, "the event's body", f"its hash {event.body_hash.hex()} alone")
     try:
         decoded = decode(event.type_id, event.schema_v, event.body)
     except UnknownEvent as error:

@@ -11,7 +11,7 @@ from diwan.core.decider import Rejected
 from diwan.core.hand.events import CardsShown, HandEnded, Position, PotAwarded
 from diwan.core.hand.rules import UnknownRules
 from diwan.core.table.events import TableEvent
-from diwan.history.entries import Entry
+from diwan.history.entries import Entry, Withheld
 from diwan.verifier.report import Fault, Rule
 
 type Decide = Callable[[Mapping[Position, Card]], Sequence[TableEvent]]
@@ -105,7 +105,7 @@ def compare_without_cards(decide: Decide, known: Mapping[Position, Card], group:
             raise Fault(Rule.BATCH_DIFFERS, group[number].version, one, group[number].event)
 
 
-def _masked(event: TableEvent) -> TableEvent:
+def _masked(event: TableEvent | Withheld) -> TableEvent | Withheld:
     """Leave out what cards decide."""
     match event:
         case CardsShown():

@@ -17,7 +17,7 @@ from diwan.core.hashing import uuid_bytes
 from diwan.core.log import LoggedEvent
 from diwan.core.table.events import StandUpRequested
 from diwan.core.table.playing import PLAYED_EVENTS, PlayedHand, capsa_of, live_of, played_command_of, poker_of
-from diwan.history.entries import Entry
+from diwan.history.entries import Entry, Withheld
 from diwan.verifier.chain import LogReader
 from diwan.verifier.deciding import RevealedCards, Unrevealed, compare, compare_without_cards, deciding
 from diwan.verifier.precedence import Commitments
@@ -47,6 +47,8 @@ class HandCheck:
 
     def take(self, entry: Entry) -> None:
         """Take the hand's next event, or what the table did meanwhile."""
+        if isinstance(entry.event, Withheld):
+            raise body_withheld(entry)
         if not isinstance(entry.event, PLAYED_EVENTS):
             if isinstance(entry.event, StandUpRequested):
                 self._leaving.add(entry.event.seat)
@@ -197,6 +199,11 @@ class HandCheck:
                     raise
         compare(expected if is_whole else expected[: len(group)], group)
         return after
+
+
+def body_withheld(entry: Entry) -> Fault:
+    """Return what is missing where an event's body is."""
+    return Fault(Rule.BODY_WITHHELD, entry.version, "the event's body", "its hash alone")
 
 
 def verify_hand(events: Iterable[LoggedEvent], hand_id: str, deck: Sequence[Card] = ()) -> Report:

@@ -17,10 +17,10 @@ from diwan.core.table.decide import decide
 from diwan.core.table.evolve import evolve
 from diwan.core.table.inverse import command_of
 from diwan.core.table.state import TableState
-from diwan.history.entries import Entry
+from diwan.history.entries import Entry, Withheld
 from diwan.verifier.chain import LogReader
 from diwan.verifier.deciding import compare, deciding
-from diwan.verifier.hand import HandCheck
+from diwan.verifier.hand import HandCheck, body_withheld
 from diwan.verifier.precedence import Commitments
 from diwan.verifier.report import Fault, Report, Rule, Verdict
 
@@ -58,6 +58,8 @@ class _StreamCheck:
 
     def take(self, event: LoggedEvent) -> None:
         entry = self.reader.read_entry(event)
+        if isinstance(entry.event, Withheld):
+            raise body_withheld(entry)
         if self.batch and entry.command_id != self.batch[0].command_id:
             self.close_batch()
         if isinstance(entry.event, HandStarted | CapsaStarted):
@@ -87,7 +89,7 @@ class _StreamCheck:
 
     def _decide(self, batch: list[Entry]) -> None:
         act = batch[0]
-        command = command_of(act.event, self.state)
+        command = command_of(act.event, self.state)  # type: ignore[arg-type]  # none is withheld here
         if command is None:
             raise Fault(Rule.OUT_OF_PLACE, act.version, "an act", act.event)
         cards: Mapping[Position, Card] = {} if self.hand is None else self.hand.cards
@@ -97,7 +99,7 @@ class _StreamCheck:
             expected = decide(self.state, command, cards)
             compare(expected, batch)
             for entry in batch:
-                self.state = evolve(self.state, entry.event)
+                self.state = evolve(self.state, entry.event)  # type: ignore[arg-type]
         self.commands += 1
 
     def _begin_hand(self, started: HandStarted | CapsaStarted, version: int) -> None:

@@ -20,7 +20,17 @@ from diwan.wire.ledger import LEDGER_ROWS
 from diwan.wire.mapping import MalformedEvent, Row, UnknownEvent, WireError, read_reveals, write_reveals
 from diwan.wire.table import TABLE_ROWS
 
-__all__ = ["NONCE_BYTES", "Decoded", "Encoded", "MalformedEvent", "UnknownEvent", "WireError", "decode", "encode"]
+__all__ = [
+    "NONCE_BYTES",
+    "Decoded",
+    "Encoded",
+    "MalformedEvent",
+    "UnknownEvent",
+    "WireError",
+    "decode",
+    "encode",
+    "kind_name",
+]
 
 type Event = TableEvent | LedgerCommitted
 type Revealer = Callable[[int], Reveal]
@@ -45,6 +55,16 @@ _WRITERS: Final = {
 _READERS: Final = {
     _FIELDS[row.kind.__name__].number: (_FIELDS[row.kind.__name__].name, row.read, row.shows) for row in _ROWS
 }
+
+
+_KIND_NAMES: Final = {_FIELDS[row.kind.__name__].number: row.kind.__name__ for row in _ROWS}
+
+
+def kind_name(type_id: int) -> str:
+    """Return the name of a kind of event; raises `UnknownEvent`."""
+    if type_id not in _KIND_NAMES:
+        raise UnknownEvent(f"no event has the type {type_id}")
+    return _KIND_NAMES[type_id]
 
 
 class Encoded(Struct, frozen=True):

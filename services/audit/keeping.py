@@ -13,6 +13,7 @@ import msgspec
 
 from diwan.chassis.database import Connection
 from diwan.chassis.feed import FeedEvent
+from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.hashing import ChainHead, chain_start, feed_leaf
 from diwan.core.log import LoggedEvent, StreamKind
@@ -170,7 +171,7 @@ class Keeper:
         """Note where hands begin and end; an ended one is due to be verified."""
         stored = event.event
         match said:
-            case HandStarted():
+            case HandStarted() | CapsaStarted():
                 await connection.execute(
                     statements.HAND_BEGAN,
                     stored.stream_id,

@@ -11,9 +11,9 @@ from diwan.chassis.keyfile import VaultError
 from diwan.chassis.vault import HandVault, new_secret
 from diwan.core.cards import Card
 from diwan.core.fairness import CommittedDeck, Reveal, Secret, Seeds, deal, secret_commitment
-from diwan.core.hand.events import HandStarted
 from diwan.core.table.games import draw_for
 from diwan.core.table.planning import Drawn, NextHand
+from diwan.core.table.playing import StartedEvent
 from services.table.ids import hand_id_of
 
 _GONE: Final = frozenset({"NO_SECRET", "DAY_DESTROYED"})
@@ -81,7 +81,7 @@ class HandCards:
         self._deck = deck
         self._cards = dict(enumerate(deck.cards))
 
-    async def restore(self, started: HandStarted) -> None:
+    async def restore(self, started: StartedEvent) -> None:
         """Make the deck of a hand that another process began; raises `DeckLost`."""
         seeds = {each.seat: each.seed for each in started.seeds}
         deck = await self._made(started.hand_no, started.secret_commitment, seeds)

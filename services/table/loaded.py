@@ -6,9 +6,11 @@ import msgspec
 
 from diwan.chassis.store import StoredEvent
 from diwan.core.cards import Card
+from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.table.events import TableEvent
 from diwan.core.table.evolve import evolve
+from diwan.core.table.playing import StartedEvent
 from diwan.core.table.state import TableState
 from diwan.wire.events import decode
 from services.table.clock import TableClock
@@ -45,7 +47,7 @@ class Fold:
         self.version = 0
         self.recent: list[StoredEvent] = []
         self.shown: dict[int, Card] = {}
-        self.started: HandStarted | None = None
+        self.started: StartedEvent | None = None
         self.hands: list[tuple[HandPlace, str]] = []
         self.silent_since_ms = 0
         self._last_ms = 0
@@ -54,7 +56,7 @@ class Fold:
         for stored in page:
             decoded = decode(stored.type_id, stored.schema_v, stored.body)
             event: TableEvent = decoded.event  # type: ignore[assignment]  # a table's stream holds nothing else
-            if isinstance(event, HandStarted):
+            if isinstance(event, HandStarted | CapsaStarted):
                 self.started, self.shown = event, {}
                 self.hands.append((HandPlace(stored.stream_id, stored.version), event.hand_id))
             elif isinstance(event, HandEnded) and self.hands:

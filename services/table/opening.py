@@ -11,10 +11,12 @@ from diwan.chassis.store import EventStore, StoredEvent
 from diwan.chassis.vault import HandVault
 from diwan.core.decider import Rejected
 from diwan.core.fairness import CommittedDeck, Reveal, Secret, deal
+from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted, Position
 from diwan.core.hashing import request_hash
 from diwan.core.table.commands import RecordOpening
 from diwan.core.table.events import TableEvent
+from diwan.core.table.playing import StartedEvent
 from diwan.history import own_positions
 from diwan.wire.events import decode
 from diwan.wire.mapping import write_reveals
@@ -32,7 +34,7 @@ class OpenedHand:
             decode(stored.type_id, stored.schema_v, stored.body).event  # type: ignore[misc]  # a table's stream
             for stored in events
         ]
-        self.started = next((event for event in decoded if isinstance(event, HandStarted)), None)
+        self.started = next((event for event in decoded if isinstance(event, HandStarted | CapsaStarted)), None)
         self.is_ended = any(isinstance(event, HandEnded) for event in decoded)
         dealt = () if self.started is None else self.started.seats
         self.holdings = {each.seat: own_positions(decoded, each.seat) for each in dealt}
@@ -75,7 +77,7 @@ class Openings:
         call: Call,
         place: HandPlace,
         hand: OpenedHand,
-        started: HandStarted,
+        started: StartedEvent,
     ) -> pb.OpenHandResponse:
         seat = hand.seat_of(player)
         if seat is None:
@@ -101,7 +103,7 @@ class Openings:
         call: Call,
         place: HandPlace,
         hand: OpenedHand,
-        started: HandStarted,
+        started: StartedEvent,
         seat: int,
     ) -> CommittedDeck:
         secret = await self._secret(started.hand_id)
@@ -113,7 +115,7 @@ class Openings:
         return _deck(started, secret)
 
     async def _for_auditor(
-        self, request: pb.OpenHandRequest, call: Call, place: HandPlace, hand: OpenedHand, started: HandStarted
+        self, request: pb.OpenHandRequest, call: Call, place: HandPlace, hand: OpenedHand, started: StartedEvent
     ) -> pb.OpenHandResponse:
         reason = fields.short_text(request.reason, "reason", fields.REASON_CHARACTERS_MAX)
         if not reason:
@@ -162,7 +164,7 @@ class Openings:
             raise
 
 
-def _deck(started: HandStarted, secret: Secret) -> CommittedDeck:
+def _deck(started: StartedEvent, secret: Secret) -> CommittedDeck:
     return deal(started.hand_id, secret, {each.seat: each.seed for each in started.seeds})
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from diwan.api.event.v1.event_pb2 import Event
 from diwan.chassis.database import Connection
 from diwan.chassis.feed import FeedEvent
+from diwan.core.games.capsa.events import CapsaStarted, PairSettled
 from diwan.core.hand.events import HandEnded, HandStarted, HandVoided, PotAwarded
 from diwan.core.table.conditions import conditions_of
 from diwan.core.table.events import (
@@ -20,6 +21,7 @@ from diwan.core.table.events import (
     TableClosing,
     TableCreated,
 )
+from diwan.core.table.playing import StartedEvent
 from diwan.wire.events import decode
 from diwan.wire.hand import RESULT_NUMBER
 from diwan.wire.table import CHIPS_NUMBER, config_bytes
@@ -30,6 +32,8 @@ _TOLD_BY: Final = frozenset(
     Event.DESCRIPTOR.fields_by_name[name].number
     for name in (
         "hand_started",
+        "capsa_started",
+        "pair_settled",
         "pot_awarded",
         "hand_voided",
         "hand_ended",
@@ -53,10 +57,12 @@ async def apply(connection: Connection, events: Sequence[FeedEvent]) -> None:
         event = decode(stored.type_id, stored.schema_v, stored.body).event
         table_id = stored.stream_id
         match event:
-            case HandStarted():
+            case HandStarted() | CapsaStarted():
                 await _hand_began(connection, table_id, stored.version, event)
             case PotAwarded():
                 await _add_pot(connection, table_id, event.amount)
+            case PairSettled():
+                await _add_pot(connection, table_id, abs(event.chips))
             case HandVoided():
                 await _add_pot(connection, table_id, sum(share.amount for share in event.refunds))
             case HandEnded():
@@ -86,7 +92,7 @@ async def apply(connection: Connection, events: Sequence[FeedEvent]) -> None:
                 pass
 
 
-async def _hand_began(connection: Connection, table_id: UUID, version: int, event: HandStarted) -> None:
+async def _hand_began(connection: Connection, table_id: UUID, version: int, event: StartedEvent) -> None:
     hand_id = UUID(event.hand_id)
     players = [seat.player for seat in event.seats]
     await connection.execute(

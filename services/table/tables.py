@@ -13,6 +13,7 @@ from diwan.chassis.keyfile import VaultError
 from diwan.chassis.store import Claim, EventStore, StoredEvent, StreamHead
 from diwan.chassis.vault import HandVault
 from diwan.core.decider import Rejected
+from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.table.events import BuyInRefused, BuyInRequested, SeatReleased, TableEvent, TopUpRequested
 from diwan.wire.events import WireError
@@ -211,7 +212,7 @@ class Tables:
         """Keep the indexes of memory, and begin what an event asks for."""
         for event, at in zip(events, stored, strict=True):
             match event:
-                case HandStarted():
+                case HandStarted() | CapsaStarted():
                     self._note_hand(event.hand_id, HandPlace(actor.table_id, at.version))
                 case HandEnded():
                     begun = self._hands.get(actor.state.hand_id)

@@ -47,6 +47,7 @@ from diwan.core.reasons import Reason
 
 type PlayedHand = HandState | CapsaState
 type PlayedEvent = HandEvent | CapsaEvent
+type StartedEvent = HandStarted | CapsaStarted
 type PlayedStep = tuple[tuple[PlayedEvent, ...], PlayedHand]
 
 PLAYED_EVENTS = (*get_args(HandEvent.__value__), *get_args(CapsaOnlyEvent.__value__))
