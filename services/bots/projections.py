@@ -84,7 +84,7 @@ async def _apply_one(connection: Connection, table_id: UUID, event: Event) -> No
 
 
 async def _watch(connection: Connection, table_id: UUID, config: TableConfig) -> None:
-    if not config.bots_fill or config.hand.game not in PLAYED_GAMES or config.chips != "wallet":
+    if not config.bots_fill or config.game not in PLAYED_GAMES or config.chips != "wallet":
         return
     buy_in = max(config.buy_in_min, min(config.buy_in_max, BUY_IN_BLINDS * config.hand.big_blind))
     await connection.execute(
