@@ -80,8 +80,8 @@ from diwan.core.table.hosting.events import (
     TableResumed,
 )
 from diwan.history.capsa_words import describe_capsa, describe_stake
-from diwan.history.hosting_words import describe_hosting
 from diwan.history.entries import Withheld
+from diwan.history.hosting_words import describe_hosting
 
 HIDDEN: Final = "??"
 
