@@ -10,12 +10,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from diwan.api.table.v1 import history_pb2
 from diwan.chassis.access import Role
 from diwan.cli.replay import ReplayFailedError, Told, access, read_entries, show, verified
 from diwan.cli.running import DEFAULT_DATA, DataOption, refusal_text
 from diwan.client import DiwanError, connect
-from diwan.client.tables import Tables
+from diwan.client.tables import MyHand, Tables
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandStarted
 from diwan.history import hand_steps
@@ -71,7 +70,7 @@ async def _list(tables: Tables, table_id: str, limit: int, *, as_json: bool) -> 
         print("You have not been dealt into a hand yet.")
 
 
-def as_builtins(hand: history_pb2.MyHand) -> dict[str, Any]:
+def as_builtins(hand: MyHand) -> dict[str, Any]:
     """Return a line as JSON has it."""
     return {
         "hand": hand.hand_id,
@@ -87,11 +86,11 @@ def as_builtins(hand: history_pb2.MyHand) -> dict[str, Any]:
     }
 
 
-def _line(hand: history_pb2.MyHand) -> str:
+def _line(hand: MyHand) -> str:
     net = f"{hand.net:+}" if hand.is_ended else "running"
     others = ", ".join(hand.players)
     return f"{hand.hand_id}  {_when(hand)} UTC  {hand.game:<7} seat {hand.seat}  {net:>9}  pot {hand.pot:<7} {others}"
 
 
-def _when(hand: history_pb2.MyHand) -> str:
+def _when(hand: MyHand) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(hand.started_at_ms / 1000))

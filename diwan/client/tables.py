@@ -12,6 +12,9 @@ from diwan.client.connection import Connection, subject_of
 from diwan.client.seat import SeatStream, action_kind
 from diwan.client.streams import PATIENCE_SECONDS, Watching
 
+type MyHand = history_pb2.MyHand
+"""A line of a player's own hands, as the contract has it."""
+
 
 def new_request_id() -> str:
     """Return an id for a request that may be sent several times and takes effect once."""
@@ -235,9 +238,7 @@ class Tables:
                 return
             request.page_token = page.next_page_token
 
-    async def my_hands(
-        self, *, table_id: str = "", player: str = "", page_size: int = 100
-    ) -> AsyncIterator[history_pb2.MyHand]:
+    async def my_hands(self, *, table_id: str = "", player: str = "", page_size: int = 100) -> AsyncIterator[MyHand]:
         """Iterate over the caller's own hands, newest first."""
         request = history_pb2.ListMyHandsRequest(table_id=table_id, on_behalf_of=player, page_size=page_size)
         while True:
