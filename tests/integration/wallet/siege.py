@@ -218,12 +218,15 @@ class Siege:
         assert not isinstance(response, Refused), response
         return [f"{check.name}: {check.finding}" for check in response.checks if not check.holds]
 
-    async def untrue_answers(self, connection: asyncpg.Connection) -> list[str]:
-        """Return which answers the books do not bear out, and what they hold that nobody asked for."""
+    async def asked_for(self, connection: asyncpg.Connection) -> set[str]:
+        """Return the transfers that somebody must have asked for."""
+        rows = await connection.fetch("select transfer_id from transfer where code <> all($1::text[])", list(NOT_ASKED))
+        return {str(row["transfer_id"]) for row in rows}
+
+    async def untrue_answers(self, connection: asyncpg.Connection, others: set[str]) -> list[str]:
+        """Return which answers the books do not bear out, and what they hold that nobody asked for but ``others``."""
         ids = [key for key in self.known if len(key) == 36]
-        posted = {
-            str(row["transfer_id"]) for row in await connection.fetch("select transfer_id from transfer where code <> all($1::text[])", list(NOT_ASKED))
-        }  # fmt: skip
+        posted = await self.asked_for(connection)
         refused = {str(row[0]): row[1] for row in await connection.fetch("select transfer_id, reason from refused")}
         wrong = [f"{key} was answered created and is not posted" for key in ids
                  if self.known[key].answer == "created" and key not in posted]  # fmt: skip
@@ -231,7 +234,7 @@ class Siege:
                   if self.known[key].answer != "created" and key in posted]  # fmt: skip
         wrong += [f"{key} was refused with {self.known[key].answer}, the books say {refused.get(key)}" for key in ids
                   if self.known[key].answer in REMEMBERED and refused.get(key) != self.known[key].answer]  # fmt: skip
-        return wrong + [f"{key} is posted and nobody asked for it" for key in posted - set(ids)]
+        return wrong + [f"{key} is posted and nobody asked for it" for key in posted - set(ids) - others]
 
 
 NOT_ASKED = {"hand", "cash_out", "buy_in_returned", "top_up_returned", "bots_float", "starting_grant"}

@@ -101,6 +101,7 @@ async def ask_again(siege: Siege, rng: random.Random) -> None:
 
 async def storm(siege: Siege, superuser, seconds: float, kill_every: float) -> None:
     """Sixteen writers and three tables under fire, then everything compared."""
+    before = await siege.asked_for(superuser)
     players = await people(siege, PLAYERS)
     writers = [lambda: write(siege, players, random.Random(siege.rng.random())) for _ in range(WRITERS)]
     dealers = [lambda: siege.deal(players) for _ in range(3)]
@@ -113,7 +114,7 @@ async def storm(siege: Siege, superuser, seconds: float, kill_every: float) -> N
 
     assert await faults(superuser) == []
     assert await siege.reconcile() == []
-    assert await siege.untrue_answers(superuser) == []
+    assert await siege.untrue_answers(superuser, before) == []
     assert {sitting: escrows[sitting] for sitting in seated} == seated
     assert list(totals.quarantined_tables) == []
     assert deadlocks == 0
