@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diwan.core.policy.betting import bet
+from diwan.core.policy.capsa import CapsaSeen, capsa_move
 from diwan.core.policy.drawing import chance_of
 from diwan.core.policy.holdem import HOLDEM
 from diwan.core.policy.moves import Move
@@ -14,12 +15,14 @@ from diwan.core.policy.style import MIDDLE, Style
 from diwan.core.view import Seat, SeatedView
 
 
-def choose(view: SeatedView, seat: Seat, secret: bytes, style: Style = MIDDLE) -> Move | None:
+def choose(view: SeatedView | CapsaSeen, seat: Seat, secret: bytes, style: Style = MIDDLE) -> Move | None:
     """Return what a seat does, or None where nothing is asked of it or its cards have not come yet.
 
     The same view and secret give the same move. It depends on the seat's own cards, on what is on the table and on the
     legal actions; not on who plays, nor on whether they are people (F10). Raises ValueError for a game without a policy.
     """
+    if isinstance(view, CapsaSeen):
+        return capsa_move(view, seat, style)
     hand = view.table.hand
     if hand is None or hand.street == "over" or not view.own_cards.get(seat):
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random  # noqa: TID251  (tests may use chance)
 import statistics
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -179,19 +178,6 @@ class TestSense:
 
         margin = 3 * statistics.stdev(won) / len(won) ** 0.5
         assert statistics.mean(won) > margin
-
-    def test_a_decision_takes_about_a_millisecond(self):
-        """Given the dearest kind of decision, a bet on the flop, when 200 are made, then the median is below 2 ms."""
-        situation = facing("9s 8s", "7s 6d 2c", pot=80, call=40)
-        chance = random.Random(3).randrange
-        choose(situation, chance)
-        taken = []
-        for _ in range(200):
-            began = time.thread_time()
-            choose(situation, chance)
-            taken.append(time.thread_time() - began)
-
-        assert statistics.median(taken) < 0.002
 
 
 class TestSecrecy:

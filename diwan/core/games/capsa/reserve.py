@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from diwan.core.games.capsa.settings import CapsaSettings, most_units, stake_of
-from diwan.core.hand.events import Chips, Seat
+from diwan.core.games.capsa.view import Chips, Seat
 
 
 class Shortage(Struct, frozen=True):

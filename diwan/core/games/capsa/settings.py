@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from diwan.core.decider import Rejected
-from diwan.core.hand.events import Chips, Seat
+from diwan.core.games.capsa.view import Chips, Seat
 from diwan.core.limits import DECISION_SECONDS_MAX, PLAYERS_MIN, STACK_MAX
 from diwan.core.reasons import Reason
 
