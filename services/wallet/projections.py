@@ -56,6 +56,13 @@ class AccountPage(msgspec.Struct, frozen=True):
     next_token: str
 
 
+class BalanceAt(msgspec.Struct, frozen=True):
+    """What an account held at a moment, and how many entries it had by then."""
+
+    version: int
+    balance: int
+
+
 class KindTotal(msgspec.Struct, frozen=True):
     """All accounts of a kind."""
 
@@ -90,6 +97,12 @@ async def account_in(connection: Connection, account_id: str) -> Account | None:
     """Return an account as it stands."""
     row = await connection.fetchrow(statements.ACCOUNT, account_id)
     return None if row is None else Account(*row)
+
+
+async def balance_at_in(connection: Connection, account_id: str, at_ms: int) -> BalanceAt | None:
+    """Return what an account held at a moment, with everything posted in that millisecond; None if there is none."""
+    row = await connection.fetchrow(statements.BALANCE_AT, account_id, at_ms)
+    return None if row is None else BalanceAt(*row)
 
 
 async def entries_in(connection: Connection, account_id: str, size: int, token: str) -> Page:

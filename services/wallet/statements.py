@@ -70,7 +70,7 @@ select refuse_unless_all((select count(*) from changed), cardinality($27::uuid[]
 """
 
 # All of a commit in one round trip, and only if the ledger still stands where it stood when it was decided: else no row
-# comes back, and nothing was written. It is the event store's own append, whose `locked` is then empty, and goes on with
+# comes back, and nothing was written. It is the event store's own append, whose `locked` is then empty, going on with
 # the books. An account is compared too before it is written over, and what fits together is checked once, when all of
 # it is there.
 WRITE: Final = APPEND_WAITING.replace("\nselect i from locked\n", _WRITE_BOOKS)
@@ -90,6 +90,22 @@ ENTRIES: Final = """
 select version, transfer_id::text, amount, previous_balance, balance, code, cause, posted_at_ms
 from entry where account_id = $1::uuid and version < $2
 order by version desc limit $3
+"""
+
+# An account's entries are in the order of time, so its balance then is found by halving: two looks by key a step. The
+# entry ``low`` (0: before the first) is not later than the moment, the entry ``high`` is.
+BALANCE_AT: Final = """
+with recursive search as (
+    select 0::bigint as low, version + 1 as high from account where account_id = $1::uuid
+    union all
+    select case when e.posted_at_ms <= $2 then s.middle else s.low end,
+           case when e.posted_at_ms <= $2 then s.high else s.middle end
+    from (select low, high, (low + high) / 2 as middle from search where high - low > 1) s
+    cross join lateral (
+        select posted_at_ms from entry where account_id = $1::uuid and version = s.middle) e)
+select s.low as version,
+       coalesce((select balance from entry where account_id = $1::uuid and version = s.low), 0) as balance
+from search s where s.high - s.low = 1
 """
 
 TOTALS: Final = (

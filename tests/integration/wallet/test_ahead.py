@@ -1,0 +1,222 @@
+"""Commits decided on what is remembered, while the one before is still being written: L2, L3, L5, D9 hold all the same."""
+
+import asyncio
+import random  # noqa: TID251  (attacks may use chance)
+from collections import Counter
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from diwan.core.ledger.accounts import BOTS, escrow_account, player_account
+from diwan.core.ledger.requests import LinkedSet, Result
+from services.wallet import statements
+from services.wallet.books import Work, commit_in
+from services.wallet.ledger import Ledger
+from services.wallet.memory import Memory
+from tests.integration.wallet.conftest import faults, moving, rich_players, running
+
+
+def new_id() -> str:
+    return str(uuid4())
+
+
+def result(done) -> Result:
+    (verdict,) = done.outcome.verdicts
+    return verdict.result
+
+
+@pytest.fixture
+def ahead(monkeypatch):
+    """Count the requests that were decided while another commit was in flight."""
+    counted = Counter()
+    draft = Memory.draft
+
+    async def counting(self, connection, works, *, in_flight=0, **options):
+        drafted = await draft(self, connection, works, in_flight=in_flight, **options)
+        counted[in_flight, drafted is not None] += len(works)
+        return drafted
+
+    monkeypatch.setattr(Memory, "draft", counting)
+    return counted
+
+
+async def rival(prepared, request):
+    """Commit something from a connection of its own, as another process or the settlement does."""
+    connection = await asyncpg.connect(prepared.url("wallet_rw"))
+    try:
+        async with connection.transaction():
+            (done,) = await commit_in(connection, [Work(request)])
+    finally:
+        await connection.close()
+    return done
+
+
+async def test_chips_that_a_rival_took_meanwhile_are_not_given_twice(prepared, ledger, superuser):
+    """L2: what is remembered of a balance does not outlive somebody else's commit."""
+    amal, dina = await rich_players(ledger, 2)
+    await ledger.ask(moving(new_id(), amal, dina, 1))
+
+    taken = await rival(prepared, moving(new_id(), amal, BOTS, 999))
+    mine = await ledger.ask(moving(new_id(), amal, dina, 1))
+    back = await ledger.ask(moving(new_id(), dina, amal, 1001))
+
+    assert [result(done) for done in (taken, mine, back)] == [
+        Result.CREATED,
+        Result.EXCEEDS_BALANCE,
+        Result.CREATED,
+    ]
+    assert await faults(superuser) == []
+
+
+async def test_an_account_that_a_rival_closed_takes_nothing(prepared, ledger, superuser):
+    """Closing an empty account moves no chips, and moves the ledger's version all the same."""
+    (amal,) = await rich_players(ledger, 1)
+    escrow = escrow_account(new_id())
+    await ledger.ask(LinkedSet((), opens=(escrow,)))
+    await ledger.ask(moving(new_id(), amal, escrow, 5))
+    await ledger.ask(moving(new_id(), escrow, amal, 5))
+
+    await rival(prepared, LinkedSet((), closes=(escrow.account_id,)))
+    late = await ledger.ask(moving(new_id(), amal, escrow, 5))
+
+    assert result(late) is Result.ACCOUNT_CLOSED
+    assert await faults(superuser) == []
+
+
+async def test_two_wallets_that_remember_the_same_account_never_spend_a_chip_twice(prepared, superuser, ahead):
+    """L2, L7: each finds out that the other moved the ledger before anything of its own is written."""
+    async with running(prepared) as one, running(prepared) as other:
+        amal, dina = await rich_players(one, 2)
+        done = await asyncio.gather(
+            *(wallet.ask(moving(new_id(), amal, dina, 10)) for _ in range(300) for wallet in (one, other))
+        )
+
+    assert Counter(map(result, done)) == {Result.CREATED: 100, Result.EXCEEDS_BALANCE: 500}
+    assert ahead[0, False] > 0, "at least once one found that the other had moved the ledger"
+    assert await faults(superuser) == []
+
+
+async def test_a_crowd_drains_one_account_to_the_last_chip_and_no_further(ledger, superuser, ahead):
+    """L2: each commit is decided on what the one in flight will leave."""
+    amal, dina = await rich_players(ledger, 2)
+
+    done = await asyncio.gather(*(ledger.ask(moving(new_id(), amal, dina, 7)) for _ in range(1000)))
+
+    assert Counter(map(result, done)) == {Result.CREATED: 142, Result.EXCEEDS_BALANCE: 858}
+    assert await superuser.fetchval("select balance from account where owner = 'player-0'") == 6
+    assert ahead[1, True] > 200, ahead
+    assert await faults(superuser) == []
+
+
+async def test_one_id_asked_for_by_many_at_once_is_created_once(ledger, superuser, ahead):
+    """L3: also where the first of them is in flight while the others wait."""
+    amal, dina = await rich_players(ledger, 2)
+    requests = [moving(new_id(), amal, dina, 1) for _ in range(150)]
+
+    done = await asyncio.gather(*(ledger.ask(request) for request in (*requests, *requests, *requests)))
+
+    assert Counter(map(result, done)) == {Result.CREATED: 150, Result.EXISTS: 300}
+    assert {result(each) for each in done[:150]} == {Result.CREATED}, "the first to ask is the first to be decided"
+    assert await superuser.fetchval("select count(*) from transfer where code = 'test'") == 152
+    assert ahead[1, True] > 0, ahead
+
+
+async def test_a_refusal_in_flight_is_known_to_who_asks_again(ledger, superuser):
+    """L5."""
+    amal, dina = await rich_players(ledger, 2)
+    refused = moving(new_id(), amal, dina, 5000)
+    others = [moving(new_id(), amal, dina, 1) for _ in range(200)]
+
+    done = await asyncio.gather(*map(ledger.ask, (refused, *others, refused, *others)))
+
+    assert [result(done[0]), result(done[201])] == [Result.EXCEEDS_BALANCE, Result.ID_ALREADY_FAILED]
+    assert await faults(superuser) == []
+
+
+class Breaking:
+    """A connection that breaks at every so many writes: before the server hears of them, or after they stand."""
+
+    def __init__(self, connection, rng, broken):
+        self._connection = connection
+        self._rng = rng
+        self._broken = broken
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+    async def fetchval(self, query, *arguments):
+        if query is not statements.WRITE:
+            return await self._connection.fetchval(query, *arguments)
+        how = self._rng.choice(("whole", "whole", "before", "after"))
+        if how == "before":
+            self._broken[how] += 1
+            raise ConnectionResetError("broken before the write")
+        value = await self._connection.fetchval(query, *arguments)
+        if how == "after":
+            self._broken[how] += 1
+            raise ConnectionResetError("broken after the write")
+        return value
+
+
+async def test_what_was_decided_on_a_commit_that_did_not_come_to_stand_is_decided_again(prepared, superuser, ahead):
+    """D9: writes are lost before and after they stand, with the next commit decided on top of them."""
+    async with running(prepared) as healthy:
+        players = await rich_players(healthy, 4)
+    rng, broken = random.Random(3), Counter()
+
+    async def connect():
+        return Breaking(await asyncpg.connect(prepared.url("wallet_rw")), rng, broken)
+
+    ledger = Ledger(connect)
+    answers = {}
+
+    async def transfer():
+        request = moving(new_id(), *rng.sample(players, 2), rng.randrange(1, 300))
+        answers[request.transfers[0].transfer_id] = result(await ledger.ask(request))
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(ledger.run())
+        await asyncio.gather(*(transfer() for _ in range(1500)))
+        await ledger.close()
+
+    posted = {str(row[0]) for row in await superuser.fetch("select transfer_id from transfer where code = 'test'")}
+    refused = {str(row[0]) for row in await superuser.fetch("select transfer_id from refused")}
+    assert {i for i, r in answers.items() if r in {Result.CREATED, Result.EXISTS}} == posted - {
+        player.account_id for player in players
+    }
+    assert {i for i, r in answers.items() if r in {Result.EXCEEDS_BALANCE, Result.ID_ALREADY_FAILED}} == refused
+    assert len(answers) == 1500
+    assert await faults(superuser) == []
+    assert (broken["before"] > 0, broken["after"] > 0, ahead[1, True] > 0) == (True, True, True), (broken, ahead)
+
+
+async def test_a_request_at_fault_among_those_decided_ahead_hits_nobody_else(ledger, superuser, ahead):
+    amal, dina = await rich_players(ledger, 2)
+    requests = [moving(new_id(), amal, dina, 1) for _ in range(400)]
+    requests[250] = moving(new_id(), amal, dina, "much")
+    requests[300] = moving("no id at all", amal, dina, 1)
+
+    done = await asyncio.gather(*map(ledger.ask, requests), return_exceptions=True)
+
+    at_fault = [number for number, each in enumerate(done) if isinstance(each, Exception)]
+    assert at_fault == [250, 300]
+    assert ahead[1, True] > 0, ahead
+    assert {result(each) for each in done if not isinstance(each, Exception)} == {Result.CREATED}
+    assert await faults(superuser) == []
+
+
+async def test_requests_that_wait_when_the_ledger_ends_are_told_so(prepared):
+    """Whoever was decided ahead and never written is told that the outcome is unknown, like those who only waited."""
+    ledger = Ledger(prepared.connect())
+    await ledger.prepare()
+    run = asyncio.create_task(ledger.run())
+    (amal,) = await rich_players(ledger, 1)
+    asked = [asyncio.create_task(ledger.ask(moving(new_id(), amal, player_account("x"), 1))) for _ in range(600)]
+    await asyncio.sleep(0)
+
+    run.cancel()
+    done = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 10)
+
+    assert len(done) == 600
+    assert {type(each).__name__ for each in done} == {"UnknownOutcome"}
