@@ -180,11 +180,13 @@ class TestPowersOfNaiko:
 
 
 class TestSarab:
-    def facing(self, own, board, acts, stacks=(1000, 1000)):
+    def facing(self, own, board, acts, stacks=(1000, 1000), rule="no_voluntary_bet"):
         """Return what seat 0, the button and last to act, does after some acts, by twenty secrets; deal 1, forced bet 10."""
         first, second = own.split()
         cards = deck_with({1: first, 3: second, 4: board})
-        state = played_to(sarab_start(0, list(stacks), 0), cards, acts)
+        start = sarab_start(0, list(stacks), 0)
+        rules = replace(start.settings, sarab=replace(start.settings.sarab, void_rule=rule))
+        state = played_to(replace(start, settings=rules), cards, acts)
         assert asked(state) == 0
         return Counter(bot(bytes([secret]) * 32)(seen_by(state, cards, 0), 0).kind for secret in range(20))
 
@@ -197,6 +199,16 @@ class TestSarab:
 
         assert good["bet"] >= 16
         assert poor["check"] >= 16
+
+    def test_where_a_call_would_leave_the_hand_void_more_hands_raise(self):
+        """A3: given the rule `no_raise` and a bet on the turn, then a fair hand that would call raises instead."""
+        acts = [*[("check", 0)] * 4, ("bet", 10)]
+
+        usual, strict = [
+            self.facing("Ah 9d", "Kc 9h 4c 7s 2d", acts, rule=rule) for rule in ("no_voluntary_bet", "no_raise")
+        ]
+
+        assert strict["raise"] >= usual["raise"] + 5
 
     def test_where_raising_is_closed_a_great_hand_plays_sarab(self):
         """A5: given a bet and a raise on the flop, a made full house and a middling pot, then not all is left to a call."""

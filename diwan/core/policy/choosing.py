@@ -9,7 +9,7 @@ from diwan.core.policy.holdem import HOLDEM
 from diwan.core.policy.moves import Move
 from diwan.core.policy.naiko import naiko_move
 from diwan.core.policy.omaha import OMAHA
-from diwan.core.policy.sarab import is_unbet, sarab_choice
+from diwan.core.policy.sarab import sarab_choice
 from diwan.core.policy.seen import situation_of
 from diwan.core.policy.style import MIDDLE, Style
 from diwan.core.view import Seat, SeatedView
@@ -38,6 +38,7 @@ def choose(view: SeatedView | CapsaSeen, seat: Seat, secret: bytes, style: Style
         case "omaha":
             return bet(situation, chance, style, OMAHA)
         case "sarab":
-            return sarab_choice(situation, chance, style, is_void_unless_bet=is_unbet(hand, view.table.seats))
+            is_void_unless_bet = hand.sarab is not None and hand.sarab.is_void_unless_bet
+            return sarab_choice(situation, chance, style, is_void_unless_bet=is_void_unless_bet)
         case _:
             raise ValueError(f"there is no policy for {hand.game}")

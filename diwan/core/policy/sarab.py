@@ -7,7 +7,6 @@ between calling and the sarab.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from diwan.core.policy.betting import call, facing_bet, free_to_check, give_up, happens, lift, odds, opening_percent
@@ -16,7 +15,6 @@ from diwan.core.policy.holdem import HOLDEM
 from diwan.core.policy.situation import Chance, Choice, Situation
 from diwan.core.policy.starting import percent_better
 from diwan.core.policy.style import Style
-from diwan.core.view import HandView, SeatView
 
 _SHORT_POTS: Final = 2
 """With at most so many times what lies in the middle a seat moves all in or stays out."""
@@ -34,26 +32,24 @@ _EVEN_ODDS: Final = 0.42
 """At this price a short seat calls with what would open a pot."""
 
 _SARAB_EQUITY: Final = 0.82
+_LAST_RAISING_EQUITY: Final = 0.62
+"""Where a bet that is only called would leave the hand void, less is enough to raise it."""
+
 _SARAB_POTS: Final = 3
 """Where raising is closed, a hand of this equity moves all in for at most so many pots."""
 
 
-def is_unbet(hand: HandView, seats: Iterable[SeatView]) -> bool:
-    """Say whether no more lies in the middle than forced bets and what void hands before this one left there."""
-    dealt = sum([seat.in_hand for seat in seats])
-    return hand.sarab is not None and hand.pot <= hand.sarab.carried + hand.sarab.forced_bet * dealt
-
-
 def sarab_choice(situation: Situation, chance: Chance, style: Style, *, is_void_unless_bet: bool) -> Choice:
-    """Return what a seat does; the last argument says whether the hand will be void unless somebody bets."""
+    """Return what a seat does; ``is_void_unless_bet`` is the view's: unless somebody bets, or raises where that is asked."""
+    is_last_word = is_void_unless_bet and situation.street == "turn"
     if situation.street == "preflop":
         choice = _before_flop(situation, chance, style)
     else:
         is_facing_bet = not situation.options.can_check
         equity = sampled_equity(situation, chance, is_facing_bet)
         if is_facing_bet:
-            choice = _facing_bet(situation, equity, chance, style)
-        elif is_void_unless_bet and situation.street == "turn":
+            choice = _facing_bet(situation, equity, chance, style, is_last_word=is_last_word)
+        elif is_last_word:
             choice = _last_word(situation, equity, chance, style)
         else:
             choice = free_to_check(situation, equity, chance, style)
@@ -95,10 +91,11 @@ def _raise(situation: Situation, to: int) -> Choice:
     return Choice("sarab") if options.can_sarab else call(situation)
 
 
-def _facing_bet(situation: Situation, equity: float, chance: Chance, style: Style) -> Choice:
+def _facing_bet(situation: Situation, equity: float, chance: Chance, style: Style, *, is_last_word: bool) -> Choice:
     if not situation.options.can_lift and equity >= _SARAB_EQUITY and happens(chance, 70 * style.aggression // 100):
         return _raise(situation, situation.all_in)
-    return facing_bet(situation, equity, HOLDEM.raising_equity, chance, style)
+    raising = _LAST_RAISING_EQUITY if is_last_word else HOLDEM.raising_equity
+    return facing_bet(situation, equity, raising, chance, style)
 
 
 def _last_word(situation: Situation, equity: float, chance: Chance, style: Style) -> Choice:
