@@ -150,11 +150,13 @@ class SeatStream:
         request_id: str | None = None,
         seconds: float = ANSWER_SECONDS_MAX,
     ) -> pb.CommandResult:
-        """Decide. ``kind`` is an ActionKind or "fold", "check", "call", "bet", "raise"; ``to`` a total.
+        """Decide. ``kind`` is an ActionKind or "fold", "check", "call", "bet", "raise", "sarab"; ``to`` a total.
+
+        All chips, in Sarab the sarab: ``is_all_in``, or "sarab" for ``kind``.
 
         Raises `DiwanError`: the refusal, or UNKNOWN_OUTCOME when no answer came; ask again with the same id then.
         """
-        action = pb.Action(turn=turn, kind=action_kind(kind), to=to, is_all_in=is_all_in)
+        action = action_of(turn, kind, to, is_all_in=is_all_in)
         result = await self._ask(pb.PlayRequest(request_id=_id(request_id), action=action), seconds)
         self._decided_turn = max(self._decided_turn, turn)
         return result
@@ -293,9 +295,12 @@ def _id(request_id: str | None) -> str:
     return request_id or str(uuid4())
 
 
-def action_kind(kind: int | str) -> Any:
-    """Return an action's number; raises ValueError for a word that is none."""
-    return hand_pb2.ActionKind.Value(f"ACTION_KIND_{kind.upper()}") if isinstance(kind, str) else kind
+def action_of(turn: int, kind: int | str, to: int, *, is_all_in: bool) -> pb.Action:
+    """Return an action as the contract has it: all chips stand apart from its kinds; raises ValueError for no kind."""
+    if is_all_in or kind == "sarab":
+        return pb.Action(turn=turn, is_all_in=True)
+    number: Any = hand_pb2.ActionKind.Value(f"ACTION_KIND_{kind.upper()}") if isinstance(kind, str) else kind
+    return pb.Action(turn=turn, kind=number, to=to)
 
 
 def _unknown_outcome() -> DiwanError:

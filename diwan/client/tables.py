@@ -9,7 +9,7 @@ from diwan.api.table.v1 import history_pb2, lobby_pb2, view_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1.table_service_pb2_grpc import TableServiceStub
 from diwan.client.connection import Connection, subject_of
-from diwan.client.seat import SeatStream, action_kind
+from diwan.client.seat import SeatStream, action_of
 from diwan.client.streams import PATIENCE_SECONDS, Watching
 
 type MyHand = history_pb2.MyHand
@@ -151,7 +151,7 @@ class Tables:
         request = pb.ActRequest(
             request_id=request_id or new_request_id(),
             table_id=table_id,
-            action=pb.Action(turn=turn, kind=action_kind(kind), to=to, is_all_in=is_all_in),
+            action=action_of(turn, kind, to, is_all_in=is_all_in),
             on_behalf_of=player,
         )
         return (await self._connection.unary(self._stub.Act, request)).result

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, assert_never
 
 import grpc
 import stamina
@@ -19,7 +19,7 @@ from diwan.api.event.v1 import hand_pb2
 from diwan.api.table.v1 import view_pb2
 from diwan.client import DiwanError, ProofFailed, SeatStream, new_request_id
 from diwan.client.tables import Tables
-from diwan.core.policy import Choice, choose, style_of
+from diwan.core.policy import AnchorAnswer, Choice, Move, PowerUse, choose, style_of
 from diwan.core.view import SeatedView
 from diwan.wire.views import read_table_view
 from services.bots.roster import Assignment
@@ -155,36 +155,35 @@ class BotPlayer:
         return table.hand.hand_no > self._last_hand_no
 
     async def _decide(self, stream: SeatStream) -> None:
-        decision = stream.decision
-        if decision is None or decision.turn == self._answered_turn or stream.table is None:
+        turn = _asked_turn(stream)
+        if turn is None or turn == self._answered_turn or stream.table is None or self.seat is None:
             return
         loop = asyncio.get_running_loop()
-        pause = min(self._think(), stream.table.config.hand.decision_seconds / 2)
-        until = loop.time() + pause
-        own_cards = _own_cards(stream)
-        if not own_cards:
-            return  # They are on their way, and their message brings us here again.
-        seen = SeatedView(read_table_view(stream.table), {decision.seat: own_cards})
-        choice = choose(seen, decision.seat, self._secret, self._style)
-        if not isinstance(choice, Choice):
-            return  # Nothing is asked of the seat; games in which more than acts are asked have no tables yet.
-        turn, can_check = decision.turn, decision.can_check
+        until = loop.time() + min(self._think(), _seconds_to_answer(stream.table) / 2)
+        seen = _seen(stream, self.seat)
+        if seen is None:
+            return  # Its cards are on their way, and their message brings us here again.
+        move = choose(seen, self.seat, self._secret, self._style)
+        if move is None:
+            return
+        can_check = stream.decision is not None and stream.decision.can_check
         await asyncio.sleep(until - loop.time())
         try:
-            await self._act(stream, turn, choice)
+            await self._make(stream, turn, move)
         except DiwanError as refusal:
             await self._after_refusal(stream, turn, refusal, can_check=can_check)
 
-    async def _act(self, stream: SeatStream, turn: int, choice: Choice) -> None:
+    async def _make(self, stream: SeatStream, turn: int, move: Move) -> None:
         request_id = new_request_id()
         async for attempt in stamina.retry_context(
             on=_is_outage, attempts=ACT_ATTEMPTS_MAX, timeout=None, wait_initial=0.05, wait_max=1.0
         ):
             with attempt:
-                if stream.decision is None or stream.decision.turn != turn:
+                if _asked_turn(stream) != turn:
                     return
-                await stream.act(turn, choice.kind, to=choice.to, request_id=request_id)
-        self._answered_turn = turn
+                await _say(stream, turn, move, request_id)
+        if not isinstance(move, PowerUse):  # After a power the turn goes on.
+            self._answered_turn = turn
         self.decisions += 1
         self._decided()
 
@@ -198,7 +197,7 @@ class BotPlayer:
         # The table never waits for a bot's mistake.
         _log.error("decision_refused", player=self.assignment.player, reason=refusal.reason, facts=refusal.metadata)
         try:
-            await self._act(stream, turn, Choice("check" if can_check else "fold"))
+            await self._make(stream, turn, Choice("check" if can_check else "fold"))
         except DiwanError as again:
             _log.error("decision_refused", player=self.assignment.player, reason=again.reason, facts=again.metadata)
 
@@ -252,12 +251,48 @@ def _is_in_play(table: view_pb2.TableView, own: view_pb2.SeatView) -> bool:
     return is_running and own.in_hand and not own.has_folded
 
 
-def _own_cards(stream: SeatStream) -> tuple[int, ...]:
-    """Return the seat's own cards of the running hand, empty while they have not come."""
+def _asked_turn(stream: SeatStream) -> int | None:
+    """Return what an answer of the seat must name, None where nothing is asked of it."""
+    if stream.window is not None:
+        return stream.window.turn
+    return None if stream.decision is None else stream.decision.turn
+
+
+def _seconds_to_answer(table: view_pb2.TableView) -> float:
+    hand = table.config.hand
+    return hand.naiko.response_seconds if table.hand.naiko.HasField("window") else hand.decision_seconds
+
+
+def _seen(stream: SeatStream, seat: int) -> SeatedView | None:
+    """Return what the seat is sent, None while cards that its view speaks of have not come yet."""
     private, table = stream.private, stream.table
     if private is None or table is None or private.hand_id != table.hand.hand_id:
-        return ()
-    return tuple(reveal.card for reveal in private.reveals)
+        return None
+    used = next((each.used for each in table.hand.naiko.seats if each.seat == seat), ())
+    has_glanced, has_discarded = private.HasField("glanced"), private.HasField("discarded")
+    if ("hidden_glance" in used and not has_glanced) or ("sleeve_trick" in used and not has_discarded):
+        return None
+    return SeatedView(
+        read_table_view(table),
+        {seat: tuple(reveal.card for reveal in private.reveals)},
+        {seat: private.glanced.card} if has_glanced else {},
+        {seat: private.discarded.card} if has_discarded else {},
+    )
+
+
+async def _say(stream: SeatStream, turn: int, move: Move, request_id: str) -> None:
+    """Send a move; raises `DiwanError`."""
+    match move:
+        case Choice():
+            await stream.act(turn, move.kind, to=move.to, request_id=request_id)
+        case PowerUse():
+            held = stream.held if move.discard is not None else ()
+            discard = next((reveal.position for reveal in held if reveal.card == move.discard), None)
+            await stream.use_power(turn, move.power, target=move.target, discard=discard, request_id=request_id)
+        case AnchorAnswer():
+            await stream.answer_anchor(turn, move.answer, request_id=request_id)
+        case _:
+            assert_never(move)
 
 
 def _is_outage(error: Exception) -> bool:

@@ -21,7 +21,7 @@ from diwan.core.table.events import (
 )
 from diwan.wire.events import Event, decode
 
-PLAYED_GAMES: Final = frozenset({"holdem"})
+PLAYED_GAMES: Final = frozenset({"holdem", "omaha", "naiko", "sarab"})
 """Games that a policy is there for."""
 
 BUY_IN_BLINDS: Final = 100

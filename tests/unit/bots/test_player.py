@@ -88,6 +88,15 @@ class Stream:
     def decision(self) -> view_pb2.Decision | None:
         return self.table.hand.decision if self.table is not None and self.table.hand.HasField("decision") else None
 
+    @property
+    def window(self) -> view_pb2.ResponseWindow | None:
+        naiko = None if self.table is None else self.table.hand.naiko
+        return naiko.window if naiko is not None and naiko.HasField("window") and naiko.window.seat == 1 else None
+
+    @property
+    def held(self) -> list[hand_pb2.Reveal]:
+        return [] if self.private is None else list(self.private.reveals)
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -101,6 +110,18 @@ class Stream:
                 raise shown
             self.table = shown
             yield pb.PlayResponse()
+
+    async def use_power(
+        self, turn: int, power: str, *, target: int | None, discard: int | None, request_id: str
+    ) -> pb.CommandResult:
+        self._table.used.append((turn, power, target, discard))
+        if power == "hidden_glance" and self._table.glanced is not None:
+            assert self.private is not None
+            self.private.glanced.CopyFrom(self._table.glanced)
+        return await self.act(turn, power, request_id=request_id)
+
+    async def answer_anchor(self, turn: int, answer: str, *, request_id: str) -> pb.CommandResult:
+        return await self.act(turn, answer, request_id=request_id)
 
     async def act(self, turn: int, kind: str, *, to: int = 0, request_id: str | None = None) -> pb.CommandResult:
         self._table.acts.append((turn, kind, request_id, asyncio.get_running_loop().time()))
@@ -119,6 +140,8 @@ class Scripted:
         self.cards = cards
         self.calls: list[tuple[str, object]] = []
         self.acts: list[tuple[int, str, str | None, float]] = []
+        self.used: list[tuple[int, str, int | None, int | None]] = []
+        self.glanced: hand_pb2.Reveal | None = None
         self.act_answers: list[Exception | None] = []
         self.answers: dict[str, list[Exception | None]] = {}
         self.reached = 0
@@ -360,3 +383,69 @@ async def test_a_closing_table_is_left_to_send_everybody_home():
 
     assert await bot_at(table).run() is End.SEAT_GONE
     assert [name for name, _ in table.calls] == ["sit_down"]
+
+
+def naiko_view(*powers: str, turn: int | None = 5, used: tuple[str, ...] = ()) -> view_pb2.TableView:
+    """The bot's free check before the flop in Naiko, with these powers to use now and three destellos to pay with."""
+    view = table_view(turn=turn)
+    view.hand.game = view.config.hand.game = "naiko"
+    view.config.hand.limit = "no_limit"
+    view.config.hand.naiko.response_seconds = 8
+    naiko = view.hand.naiko
+    naiko.carousel.extend(["hidden_glance", "sleeve_trick", "short_anchor"])
+    naiko.activations_left = 3
+    naiko.seats.add(seat=0, destellos=3)
+    naiko.seats.add(seat=1, destellos=3, used=used)
+    for power in powers:
+        naiko.powers.add(power=power, seat=1, cost=2, targets=[0] if power == "short_anchor" else [])
+    return view
+
+
+async def test_a_power_is_used_before_the_act_of_the_same_turn_and_names_the_card_by_its_position():
+    """NK-20: seven-deuce throws a card away, then decides, without waiting for another turn."""
+    used = naiko_view(used=("sleeve_trick",))
+    table = Scripted(naiko_view("sleeve_trick"), used, table_view(is_seated=False), cards="7s 2d")
+
+    class Discarding(Stream):
+        async def use_power(self, turn: int, power: str, **more: object) -> pb.CommandResult:
+            assert self.private is not None
+            self.private.discarded.position = 1
+            return await super().use_power(turn, power, **more)  # type: ignore[arg-type]
+
+    table.play = lambda _table_id: Discarding(table)  # type: ignore[method-assign]
+    await bot_at(table).run()
+
+    assert table.used == [(5, "sleeve_trick", None, 1)]
+    assert [(turn, kind) for turn, kind, *_ in table.acts] == [(5, "sleeve_trick"), (5, "check")]
+
+
+async def test_a_card_that_a_power_brings_is_waited_for_before_the_act():
+    """Given a view that tells of the glance, when the card has not come yet, then nothing is decided without it."""
+    table = Scripted(naiko_view(used=("hidden_glance",)), table_view(is_seated=False), cards="7s 2d")
+
+    await bot_at(table).run()
+
+    assert table.acts == []
+
+
+async def test_an_anchor_is_answered_within_its_window_and_once():
+    """NK-34."""
+    asked = naiko_view(turn=None)
+    asked.hand.street = hand_pb2.STREET_PREFLOP
+    asked.seats[1].in_hand = True
+    window = asked.hand.naiko.window
+    window.seat, window.declared_by, window.turn = 1, 0, 7
+    table = Scripted(asked, asked, table_view(is_seated=False), cards="7s 2d")
+
+    await bot_at(table).run()
+
+    assert [(turn, kind) for turn, kind, *_ in table.acts] == [(7, "pass")]
+
+
+async def test_a_power_that_is_refused_becomes_a_check():
+    table = Scripted(naiko_view("sleeve_trick"), table_view(is_seated=False), cards="7s 2d")
+    table.act_answers = [refusal("CARD_NOT_HELD"), None]
+
+    await bot_at(table).run()
+
+    assert [kind for _, kind, *_ in table.acts] == ["sleeve_trick", "check"]
