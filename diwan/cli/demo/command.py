@@ -21,6 +21,7 @@ from diwan.chassis.access import Role
 from diwan.chassis.embedded.process import EmbeddedError
 from diwan.cli.demo.checks import HandChecks, Result, check_audit, check_copies, check_hands, check_ledger
 from diwan.cli.demo.evidence import Evidence, WalletTotals
+from diwan.cli.demo.games import game_lines
 from diwan.cli.demo.gather import NotSettledError, close_tables, everything_applied, gather, wallet_totals
 from diwan.cli.demo.play import Count, open_tables, play_until
 from diwan.cli.demo.story import hand_story
@@ -37,7 +38,7 @@ PLAIN_LINE_SECONDS: Final = 2.0
 
 def demo(
     hands: Annotated[int, typer.Option(min=1, max=100_000, help="Play at least so many hands.")] = 300,
-    tables: Annotated[int, typer.Option(min=1, max=64, help="At so many tables.")] = 4,
+    tables: Annotated[int, typer.Option(min=1, max=64, help="At so many tables, the games in turn.")] = 4,
     keep: Annotated[
         Path | None, typer.Option(help="Keep the data in this new directory instead of removing it.")
     ] = None,
@@ -123,6 +124,9 @@ async def _check(client: DiwanClient, stack: Stack, totals: list[WalletTotals], 
     results = [*checked.results, check_ledger(evidence), check_copies(evidence), check_audit(evidence, checked.hands)]
     for result in results:
         _print_result(console, result)
+    console.print()
+    for line in game_lines(evidence):
+        console.print(line, soft_wrap=True)
     is_well = all(result.holds for result in results)
     if is_well:
         _print_story(console, evidence)
@@ -190,10 +194,12 @@ class _Lines:
         self._console = console
         self._hands = hands
         self._next = 0.0
+        self._is_enough = False
 
     def __call__(self, count: Count) -> None:
-        now = time.monotonic()
-        if now >= self._next or count.hands >= self._hands:
+        now, is_enough = time.monotonic(), count.hands >= self._hands
+        if now >= self._next or is_enough > self._is_enough:
+            self._is_enough = is_enough
             self._next = now + PLAIN_LINE_SECONDS
             self._console.print(f"  {count.hands} of {self._hands} hands, {count.actions} actions")
 

@@ -34,13 +34,15 @@ def _own_signals(monkeypatch):
 
 
 def test_the_demo_plays_checks_tells_a_hand_and_ends_well():
-    result = CliRunner().invoke(app, ["demo", "--hands", "8", "--tables", "2"], env=WIDE)
+    result = CliRunner().invoke(app, ["demo", "--hands", "12", "--tables", "4"], env=WIDE)
 
     assert result.exit_code == 0, result.output
     for check in CHECKS:
         assert re.search("holds  " + check, result.output), check
+    for game in ("hold'em", "Omaha", "Naiko", "Sarab"):
+        assert re.search(rf"  {game} +([3-9]|\d\d+) hands, \d+ actions", result.output), game
     assert "One hand, step by step:" in result.output
-    assert int(re.search(r"(\d+) hands, \d+ acts; played at", result.output)[1]) >= 8
+    assert int(re.search(r"(\d+) hands, \d+ acts; played at", result.output)[1]) >= 12
     assert "Everything holds." in result.output
     assert "FAULT" not in result.output
 
