@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import Final, Literal, assert_never
+from typing import Final, Literal
 
 import grpc
 import stamina
@@ -291,8 +291,8 @@ async def _say(stream: SeatStream, turn: int, move: Move, request_id: str) -> No
             await stream.use_power(turn, move.power, target=move.target, discard=discard, request_id=request_id)
         case AnchorAnswer():
             await stream.answer_anchor(turn, move.answer, request_id=request_id)
-        case _:
-            assert_never(move)
+        case _:  # Capsa's moves follow from a view of Capsa, and this one is of poker.
+            raise TypeError(f"{type(move).__name__} is no move of poker")
 
 
 def _is_outage(error: Exception) -> bool:
