@@ -23,6 +23,7 @@ from diwan.chassis.access import Caller, Role, Rule, permit
 from diwan.chassis.auth import Authenticator
 from diwan.chassis.errors import grpc_status_of
 from diwan.chassis.metrics import MethodMetrics
+from diwan.chassis.pump import Pump, Source
 from diwan.core.decider import Rejected
 from diwan.core.hashing import request_hash
 
@@ -38,7 +39,7 @@ _CORRELATION_ID: Final = re.compile(r"[A-Za-z0-9._:/-]{1,64}").fullmatch
 
 type Context = grpc.aio.ServicerContext[Any, Any]
 type Unary = Callable[[Any, Call], Awaitable[Message]]
-type Stream = Callable[[Any, Call], AsyncGenerator[bytes | Message, None]]
+type Stream = Callable[[Any, Call], AsyncGenerator[bytes | Message | Source, None]]
 
 _log = structlog.get_logger(__name__)
 
@@ -224,9 +225,9 @@ class MethodHandler:
         """Answer a call with a stream of answers."""
         await self._streamed(context, lambda outcome: self._read(raw, outcome))
 
-    async def bidi_stream(self, requests: AsyncIterator[bytes], context: Context) -> None:
+    async def bidi_stream(self, _requests: object, context: Context) -> None:
         """Answer a stream with a stream."""
-        await self._streamed(context, lambda outcome: self._read_all(requests, outcome))
+        await self._streamed(context, lambda outcome: self._read_all(context, outcome))
 
     async def _answered(self, raw: bytes, context: Context, outcome: Outcome) -> bytes:
         remaining = context.time_remaining()
@@ -258,14 +259,20 @@ class MethodHandler:
             self._ended(context, outcome, began)
 
     async def _written(
-        self, messages: AsyncGenerator[bytes | Message, None], context: Context, outcome: Outcome
+        self, messages: AsyncGenerator[bytes | Message | Source, None], context: Context, outcome: Outcome
     ) -> None:
+        def written() -> None:
+            outcome.sent += 1
+            self._metrics.sent.inc()
+
         # Closed here and now, not when it is collected: what a stream holds is let go with its caller (A5).
         async with aclosing(messages):
             async for message in messages:
-                await context.write(message if isinstance(message, bytes) else message.SerializeToString())
-                outcome.sent += 1
-                self._metrics.sent.inc()
+                if isinstance(message, Source):
+                    await Pump(message, context.write, written).run()
+                else:
+                    await context.write(message if isinstance(message, bytes) else message.SerializeToString())
+                    written()
 
     def _begun(self) -> tuple[Outcome, float]:
         self._metrics.started.inc()
@@ -296,8 +303,8 @@ class MethodHandler:
         self._metrics.received.inc()
         return request
 
-    async def _read_all(self, requests: AsyncIterator[bytes], outcome: Outcome) -> AsyncIterator[Message]:
-        async for raw in requests:
+    async def _read_all(self, context: Context, outcome: Outcome) -> AsyncIterator[Message]:
+        while (raw := await context.read()) is not grpc.aio.EOF:
             yield self._read(raw, outcome)
 
     async def _failed(self, error: BaseException, context: Context, outcome: Outcome) -> BaseException:

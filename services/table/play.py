@@ -30,12 +30,12 @@ ECHO_CHARACTERS_MAX: Final = 64
 
 
 class TableStreams:
-    """The streams of ``TableService``; each is one generator, since every frame passes through it."""
+    """The streams of ``TableService``: each lets a watcher in, hands it to be written from, and lets it go."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    async def Watch(self, request: pb.WatchRequest, call: Call) -> AsyncGenerator[bytes, None]:
+    async def Watch(self, request: pb.WatchRequest, call: Call) -> AsyncGenerator[Watcher, None]:
         """Follow a table; a seat's holder also gets the seat's own cards."""
         holds = call.caller.role in {Role.PLAYER, Role.BOT} or bool(request.on_behalf_of)
         player = call.caller.seat_holder(request.on_behalf_of) if holds else None
@@ -43,12 +43,11 @@ class TableStreams:
         watcher = Watcher(actor.hub.snapshot, player, is_seat=False)
         actor.hub.attach(watcher, request.after_version)
         try:
-            async for frame in watcher.frames():
-                yield frame
+            yield watcher
         finally:
             actor.hub.detach(watcher)
 
-    async def Play(self, requests: AsyncIterator[pb.PlayRequest], call: Call) -> AsyncGenerator[bytes, None]:
+    async def Play(self, requests: AsyncIterator[pb.PlayRequest], call: Call) -> AsyncGenerator[Watcher, None]:
         """Hold a seat: updates and answers down, decisions and seeds up."""
         attach = await anext(requests, None)
         if attach is None or attach.WhichOneof("message") != "attach":
@@ -61,8 +60,7 @@ class TableStreams:
         reader = _Reader(actor, watcher, player, call.caller.subject)
         reading = asyncio.create_task(reader.read(requests), name=f"play-{player}")
         try:
-            async for frame in watcher.frames():
-                yield frame
+            yield watcher
         finally:
             actor.hub.detach(watcher)
             actor.left(player)

@@ -1,10 +1,10 @@
 """Streams that follow a table. A reader that is slow or dead costs a bounded queue and is dropped to a snapshot."""
 
-import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from typing import Final
 
+from diwan.chassis.pump import Source
 from diwan.core.decider import Rejected
 
 FRAMES_MAX: Final = 128
@@ -14,17 +14,18 @@ ANSWERS_MAX: Final = 256
 """Answers that may wait for a reader who asks and does not read; beyond that the stream ends."""
 
 
-class Watcher:
+class Watcher(Source):
     """One stream's queue.
 
     ``player`` is whose own cards it may carry; the seat is looked up live. ``is_seat`` says that seeds can come back.
     """
 
-    __slots__ = ("_answers", "_end", "_frames", "_is_behind", "_is_ended", "_snapshot", "_waiter", "is_seat", "player")
+    __slots__ = ("_answers", "_end", "_frames", "_is_behind", "_is_ended", "_snapshot", "is_seat", "player")
 
     def __init__(
         self, snapshot: Callable[["Watcher"], list[bytes]], player: str | None = None, *, is_seat: bool = True
     ) -> None:
+        super().__init__()
         self.player = player
         self.is_seat = is_seat
         self._snapshot = snapshot
@@ -33,7 +34,6 @@ class Watcher:
         self._is_behind = False
         self._is_ended = False
         self._end: Rejected | None = None
-        self._waiter: asyncio.Future[None] | None = None
 
     def push(self, frame: bytes, *, wakes: bool = True) -> None:
         """Queue an update; when too many wait, they all give way to a snapshot. Without ``wakes`` `wake` must follow."""
@@ -68,29 +68,21 @@ class Watcher:
         """Frames that wait for the reader."""
         return len(self._frames)
 
-    async def frames(self) -> AsyncGenerator[bytes, None]:
-        """Yield what is queued, until the stream is ended; raises the refusal it is ended with."""
-        while True:
-            while self._frames:
-                if self._end is not None:
-                    raise self._end
-                frame, is_answer = self._frames.popleft()
-                if is_answer:
-                    self._answers -= 1
-                yield frame
-            if self._end is not None:
-                raise self._end
-            if self._is_behind:
-                self._is_behind = False
-                for frame in self._snapshot(self):
-                    yield frame
-                continue
-            if self._is_ended:
-                return
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
+    def take(self) -> bytes | None:
+        """Return what the reader gets next, None where nothing waits; raises the refusal that the stream ends with."""
+        if self._end is not None:
+            raise self._end
+        if not self._frames and self._is_behind:
+            self._is_behind = False
+            self._frames.extend((frame, False) for frame in self._snapshot(self))
+        if not self._frames:
+            return None
+        frame, is_answer = self._frames.popleft()
+        if is_answer:
+            self._answers -= 1
+        return frame
 
-    def wake(self) -> None:
-        """Let the stream take what is queued."""
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more comes behind what is queued."""
+        return self._is_ended

@@ -134,17 +134,15 @@ async def test_a_watcher_that_does_not_read_costs_a_bounded_queue_and_is_dropped
     from services.table.watchers import Watcher
 
     watcher = Watcher(lambda _: [b"snapshot"])
-    frames = watcher.frames()
     for number in range(FRAMES_MAX):
         watcher.push(b"%d" % number)
     watcher.tell(b"answer")
     for _ in range(1000):
         watcher.push(b"too late")
     assert watcher.waiting <= FRAMES_MAX + 1
-    assert [await anext(frames) for _ in range(2)] == [b"answer", b"snapshot"]
+    assert [watcher.take() for _ in range(3)] == [b"answer", b"snapshot", None]
     watcher.push(b"live")
-    assert await anext(frames) == b"live"
-    await frames.aclose()
+    assert watcher.take() == b"live"
 
 
 async def test_a_table_plays_on_beside_a_watcher_that_does_not_read(house):

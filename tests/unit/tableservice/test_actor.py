@@ -133,8 +133,7 @@ async def test_a_table_that_others_own_answers_everybody_and_ends_its_streams(ta
     outcomes = await asyncio.gather(*asked, return_exceptions=True)
     assert {outcome.reason for outcome in outcomes} == {"TABLE_MOVED"}
     with pytest.raises(Rejected, match="TABLE_MOVED"):
-        async for _ in watcher.frames():
-            pass
+        watcher.take()
     with pytest.raises(Rejected, match="TABLE_MOVED"):
         await sitting_out(table)
     assert table.is_gone
@@ -188,7 +187,7 @@ async def test_a_reader_that_asks_and_does_not_read_is_ended():
     for _ in range(ANSWERS_MAX + 1):
         watcher.tell(b"answer")
     with pytest.raises(Rejected, match="READER_TOO_SLOW"):
-        await anext(watcher.frames())
+        watcher.take()
 
 
 def test_refusals_are_counted_by_seat_and_reason_within_bounds():

@@ -93,13 +93,12 @@ async def test_while_nobody_can_say_whether_it_took_effect_a_refused_request_is_
 async def test_in_a_crowd_seats_are_told_first_and_the_others_a_few_at_a_time(table):  # noqa: F811
     order = []
 
-    class Noting(Watcher):
-        def wake(self):
-            order.append(self.player)
-            super().wake()
+    def noting(watcher):
+        watcher.wake = lambda: order.append(watcher.player)
+        return watcher
 
-    crowd = [Noting(table.hub.snapshot, is_seat=False) for _ in range(CROWD + WOKEN_AT_ONCE)]
-    for watcher in [*crowd, seat := Noting(table.hub.snapshot, "p0")]:
+    crowd = [noting(Watcher(table.hub.snapshot, is_seat=False)) for _ in range(CROWD + WOKEN_AT_ONCE)]
+    for watcher in [*crowd, seat := noting(Watcher(table.hub.snapshot, "p0"))]:
         table.hub.attach(watcher, table.state.version)
     order.clear()
     await table.ask(
