@@ -255,6 +255,8 @@ class SeatStream:
                 self._attach.after_version = version_after(message, self._attach.after_version)
                 if message.update.HasField("view"):
                     await self._take_view(message.update.view)
+                if message.update.HasField("result"):
+                    self._answer(message.update.result)
             case "private":
                 self.private = message.private
                 self.proofs.take_private(message.private)

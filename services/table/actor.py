@@ -264,13 +264,14 @@ class Actor:
         try:
             command = ask.build(self.state)
             events, state = advance(self.state, command, self.cards.by_position)
-            answer = await self._commit(
+            await self._commit(
                 events,
                 state,
                 command_id=ask.command_id,
                 caller=ask.caller,
                 request_hash=ask.request_hash,
                 reply=ask.reply(events),
+                ask=ask,
             )
         except Rejected as refusal:
             self._refuse(ask, refusal)
@@ -281,12 +282,9 @@ class Actor:
         except Lost:
             raise
         except Exception as error:
-            # A fault of ours must not hold up the table; nothing was stored.
+            # A fault of ours must not hold up the table; nothing was stored, or it was answered before.
             _log.exception("request_failed", table=str(self.table_id), error=repr(error))
             ask.answer(Rejected("INTERNAL"))
-        else:
-            self._remember(ask.command_id, ask.request_hash, answer)
-            ask.answer(answer)
 
     def _refuse(self, ask: Ask, refusal: Rejected) -> None:
         """Refuse beside the table's own work: a refusal changes nothing, and who asks nonsense must not hold it up."""
@@ -346,7 +344,8 @@ class Actor:
         request_hash: bytes,
         reply: bytes,
         deck: CommittedDeck | None = None,
-    ) -> Answer:
+        ask: Ask | None = None,
+    ) -> None:
         began_ms, known_ms = self.clock.now_ms(), self.stalled_ms
         reveal = deck.reveal if deck is not None else self.cards.reveal if self.cards.has_deck else None
         stored = await self._stream.append(
@@ -364,8 +363,12 @@ class Actor:
             self.stalled_ms += took_ms
         if deck is not None:
             self.cards.begin(deck)
+        if ask is not None:
+            # First of all, so that it can go with the update to the stream that asked.
+            answer = Answer(stored[0].version, stored[-1].version, reply)
+            self._remember(command_id, request_hash, answer)
+            ask.answer(answer)
         self._happened(events, state, stored)
-        return Answer(stored[0].version, stored[-1].version, reply)
 
     def _happened(self, events: tuple[TableEvent, ...], state: TableState, stored: list[StoredEvent]) -> None:
         self.state = state

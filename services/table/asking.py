@@ -33,17 +33,28 @@ def no_reply(_events: tuple[TableEvent, ...]) -> bytes:
 class Ask:
     """A request on its way to the actor.
 
-    ``build`` makes the command from the table as it stands then; it may raise `Rejected`. ``answer`` is called once,
-    with the answer or the refusal. ``asker`` is the player who may have only so many requests waiting, ``refusals_of``
-    the player whose refusals are counted, for play.
+    ``build`` makes the command from the table as it stands then; it may raise `Rejected`. ``hears`` is called once, with
+    the answer or the refusal: with what took effect just now, right before the table's watchers are told of it.
+    ``asker`` is the player who may have only so many requests waiting, ``refusals_of`` the player whose refusals are
+    counted, for play.
     """
 
-    __slots__ = ("answer", "asker", "build", "caller", "command_id", "refusals_of", "reply", "request_hash")
+    __slots__ = (
+        "_hears",
+        "admission",
+        "asker",
+        "build",
+        "caller",
+        "command_id",
+        "refusals_of",
+        "reply",
+        "request_hash",
+    )
 
     def __init__(
         self,
         build: Build,
-        answer: Callable[[Answer | Rejected], None],
+        hears: Callable[[Answer | Rejected], None],
         *,
         command_id: UUID,
         caller: str,
@@ -54,12 +65,22 @@ class Ask:
     ) -> None:
         self.asker = asker
         self.build = build
-        self.answer = answer
+        self._hears: Callable[[Answer | Rejected], None] | None = hears
+        self.admission: Admission | None = None
         self.command_id = command_id
         self.caller = caller
         self.request_hash = request_hash
         self.reply = reply
         self.refusals_of = refusals_of
+
+    def answer(self, outcome: Answer | Rejected) -> None:
+        """Answer; whatever is said later is not heard."""
+        hears, self._hears = self._hears, None
+        if hears is None:
+            return
+        if self.admission is not None and self.asker is not None:
+            self.admission.answered(self.asker)
+        hears(outcome)
 
 
 MAILBOX_MAX: Final = 256
@@ -88,16 +109,13 @@ class Admission:
         if self._unanswered[asker] >= ASKS_A_PLAYER_MAX or (waiting >= STRANGERS_MAX and not has_seat):
             raise Rejected("TABLE_BUSY")
         self._unanswered[asker] += 1
-        answer = ask.answer
+        ask.admission = self
 
-        def answered(outcome: Answer | Rejected) -> None:
-            ask.answer = answer
-            self._unanswered[asker] -= 1
-            if not self._unanswered[asker]:
-                del self._unanswered[asker]
-            answer(outcome)
-
-        ask.answer = answered
+    def answered(self, asker: str) -> None:
+        """Make room for a player's next request."""
+        self._unanswered[asker] -= 1
+        if not self._unanswered[asker]:
+            del self._unanswered[asker]
 
 
 RECENT_ANSWERS: Final = 256

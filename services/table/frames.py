@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from diwan.api.event.v1.event_pb2 import StoredEvent as StoredMessage
-from diwan.api.table.v1.table_service_pb2 import CommandResult, Heartbeat, PlayResponse, Update, WatchResponse
+from diwan.api.table.v1.table_service_pb2 import Heartbeat, PlayResponse, Update, WatchResponse
 from diwan.api.table.v1.view_pb2 import PrivateView as PrivateMessage
 from diwan.chassis.store import StoredEvent
 from diwan.wire.stored import stored_message
@@ -22,6 +22,7 @@ def _tag(message: type, field: str) -> bytes:
 
 _EVENTS: Final = _tag(Update, "events")
 _VIEW: Final = _tag(Update, "view")
+_ITS_RESULT: Final = _tag(Update, "result")
 _IS_SNAPSHOT: Final = Update(is_snapshot=True).SerializeToString()
 _UPDATE: Final = _tag(PlayResponse, "update")
 _PRIVATE: Final = _tag(PlayResponse, "private")
@@ -43,16 +44,25 @@ def stored_event_message(event: StoredEvent) -> StoredMessage:
     return stored_message(event.logged())
 
 
-def update_frame(events: Iterable[bytes], view: bytes | None, *, is_snapshot: bool = False) -> bytes:
-    """Return an update of serialised events and a serialised view."""
-    parts: list[bytes] = []
-    for event in events:
-        parts += (_EVENTS, varint(len(event)), event)
-    if view is not None:
-        parts += (_VIEW, varint(len(view)), view)
-    if is_snapshot:
-        parts.append(_IS_SNAPSHOT)
-    return _framed(_UPDATE, b"".join(parts))
+class UpdateFrame:
+    """An update of serialised events and a serialised view: the same bytes for everybody but who asked for it."""
+
+    __slots__ = ("_message", "frame")
+
+    def __init__(self, events: Iterable[bytes], view: bytes | None, *, is_snapshot: bool = False) -> None:
+        parts: list[bytes] = []
+        for event in events:
+            parts += (_EVENTS, varint(len(event)), event)
+        if view is not None:
+            parts += (_VIEW, varint(len(view)), view)
+        if is_snapshot:
+            parts.append(_IS_SNAPSHOT)
+        self._message = b"".join(parts)
+        self.frame = _framed(_UPDATE, self._message)
+
+    def answering(self, result: bytes) -> bytes:
+        """Return the update as the stream gets it that asked for it; ``result`` is a serialised CommandResult."""
+        return _framed(_UPDATE, self._message + _framed(_ITS_RESULT, result))
 
 
 def private_frame(message: PrivateMessage) -> bytes:
@@ -65,9 +75,9 @@ def heartbeat_frame(now_ms: int, version: int) -> bytes:
     return _framed(_HEARTBEAT, Heartbeat(server_time_ms=now_ms, version=version).SerializeToString())
 
 
-def result_frame(result: CommandResult) -> bytes:
-    """Return the answer to a request of a Play stream."""
-    return _framed(_RESULT, result.SerializeToString())
+def result_frame(result: bytes) -> bytes:
+    """Return the answer to a request of a Play stream; ``result`` is a serialised CommandResult."""
+    return _framed(_RESULT, result)
 
 
 def _framed(tag: bytes, message: bytes) -> bytes:

@@ -12,7 +12,7 @@ from diwan.core.redact import private_view, public_view
 from diwan.core.table.state import TableState
 from diwan.wire.views import ViewWriter, private_view_message
 from services.table.cards import HandCards
-from services.table.frames import heartbeat_frame, private_frame, stored_event_bytes, update_frame
+from services.table.frames import UpdateFrame, heartbeat_frame, private_frame, stored_event_bytes
 from services.table.watchers import Watcher
 
 RECENT_EVENTS: Final = 512
@@ -60,14 +60,14 @@ class Hub:
         self._recent.extend((event.version, raw) for event, raw in zip(stored, events, strict=True))
         if not self._watchers:
             return
-        self._tell_all(update_frame(events, self.view_bytes()), shown_to)
+        self._tell_all(UpdateFrame(events, self.view_bytes()), shown_to)
 
-    def _tell_all(self, frame: bytes, shown_to: Collection[str]) -> None:
+    def _tell_all(self, update: UpdateFrame, shown_to: Collection[str]) -> None:
         is_crowded = len(self._watchers) > CROWD
         seated = {seat.player for seat in self._known.seats} if is_crowded else set()
         for watcher in self._watchers:
             is_urgent = not is_crowded or watcher.player in seated
-            watcher.push(frame, wakes=is_urgent)
+            watcher.update(update, wakes=is_urgent)
             if watcher.player in shown_to and (private := self._private(watcher)) is not None:
                 watcher.push(private, wakes=is_urgent)
             if not is_urgent:
@@ -133,7 +133,7 @@ class Hub:
 
     def snapshot(self, watcher: Watcher) -> list[bytes]:
         """Return the frames that a watcher goes on from, whatever it knew before."""
-        frames = [update_frame([], self.view_bytes(), is_snapshot=True)]
+        frames = [UpdateFrame([], self.view_bytes(), is_snapshot=True).frame]
         private = self._private(watcher)
         return frames if private is None else [*frames, private]
 
@@ -151,8 +151,8 @@ class Hub:
             return self.snapshot(watcher)
         missed = [raw for version, raw in self._recent if version > after_version]
         chunks = [missed[start : start + EVENTS_A_FRAME] for start in range(0, len(missed), EVENTS_A_FRAME)]
-        frames = [update_frame(chunk, None) for chunk in chunks[:-1]]
-        frames.append(update_frame(chunks[-1], self.view_bytes()))
+        frames = [UpdateFrame(chunk, None).frame for chunk in chunks[:-1]]
+        frames.append(UpdateFrame(chunks[-1], self.view_bytes()).frame)
         private = self._private(watcher)
         return frames if private is None else [*frames, private]
 

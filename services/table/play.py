@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from functools import partial
 from typing import Final
 
 from diwan.api.table.v1 import table_service_pb2 as pb
@@ -14,7 +15,6 @@ from services.table import fields
 from services.table.acting import acting, answering, play_hash, using
 from services.table.actor import Actor
 from services.table.asking import ASKS_A_PLAYER_MAX, Answer, Ask, Build
-from services.table.frames import result_frame
 from services.table.ids import command_id_of, hand_id_of
 from services.table.tables import Tables
 from services.table.watchers import Watcher
@@ -125,15 +125,9 @@ class _Reader:
         """Ask the table for what was said; ``building`` makes the command of it."""
         fields.request_id(request_id)
 
-        def answer(outcome: Answer | Rejected) -> None:
-            self._unanswered -= 1
-            if self._has_room is not None and not self._has_room.done():
-                self._has_room.set_result(None)
-            self._tell(request_id, outcome)
-
         ask = Ask(
             building(said, self._player, self._actor.clock.now_ms()),
-            answer,
+            partial(self._answered, request_id),
             command_id=command_id_of(self._subject, request_id),
             caller=self._subject,
             request_hash=play_hash(method, self._actor.table_id, self._player, said),
@@ -146,6 +140,12 @@ class _Reader:
         except Rejected:
             self._unanswered -= 1
             raise
+
+    def _answered(self, request_id: str, outcome: Answer | Rejected) -> None:
+        self._unanswered -= 1
+        if self._has_room is not None and not self._has_room.done():
+            self._has_room.set_result(None)
+        self._tell(request_id, outcome)
 
     def _commit_seed(self, message: pb.CommitSeed) -> None:
         actor = self._actor
@@ -165,7 +165,11 @@ class _Reader:
         return seat
 
     def _tell(self, request_id: str, outcome: Answer | Rejected) -> None:
-        self._watcher.tell(result_frame(result_message(request_id, outcome)))
+        result = result_message(request_id, outcome).SerializeToString()
+        if isinstance(outcome, Rejected) or outcome.is_replayed:
+            self._watcher.tell(result)
+        else:
+            self._watcher.tell_with_update(result)
 
 
 def result_message(request_id: str, outcome: Answer | Rejected) -> pb.CommandResult:

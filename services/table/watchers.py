@@ -6,6 +6,7 @@ from typing import Final
 
 from diwan.chassis.pump import Source
 from diwan.core.decider import Rejected
+from services.table.frames import UpdateFrame, result_frame
 
 FRAMES_MAX: Final = 128
 """Updates that may wait for a reader; some seconds of a fast table."""
@@ -20,7 +21,7 @@ class Watcher(Source):
     ``player`` is whose own cards it may carry; the seat is looked up live. ``is_seat`` says that seeds can come back.
     """
 
-    __slots__ = ("_answers", "_end", "_frames", "_is_behind", "_is_ended", "_snapshot", "is_seat", "player")
+    __slots__ = ("_answers", "_end", "_frames", "_is_behind", "_is_ended", "_result", "_snapshot", "is_seat", "player")
 
     def __init__(
         self, snapshot: Callable[["Watcher"], list[bytes]], player: str | None = None, *, is_seat: bool = True
@@ -29,32 +30,54 @@ class Watcher(Source):
         self.player = player
         self.is_seat = is_seat
         self._snapshot = snapshot
-        self._frames: deque[tuple[bytes, bool]] = deque()
+        # Each with the answer that it is or carries, which is sent whatever becomes of the updates.
+        self._frames: deque[tuple[bytes, bytes | None]] = deque()
         self._answers = 0
+        self._result: bytes | None = None
         self._is_behind = False
         self._is_ended = False
         self._end: Rejected | None = None
 
     def push(self, frame: bytes, *, wakes: bool = True) -> None:
-        """Queue an update; when too many wait, they all give way to a snapshot. Without ``wakes`` `wake` must follow."""
-        if self._is_behind:
-            return
-        if len(self._frames) - self._answers >= FRAMES_MAX:
-            self._is_behind = True
-            self._frames = deque(entry for entry in self._frames if entry[1])
-        else:
-            self._frames.append((frame, False))
+        """Queue a frame; when too many wait, they all give way to a snapshot. Without ``wakes`` `wake` must follow."""
+        if self._has_room():
+            self._frames.append((frame, None))
         if wakes:
             self.wake()
 
-    def tell(self, frame: bytes) -> None:
-        """Queue an answer: it is never dropped."""
+    def update(self, update: UpdateFrame, *, wakes: bool = True) -> None:
+        """Queue an update, and with it the answer to whoever asked for it."""
+        result, self._result = self._result, None
+        if result is None:
+            self.push(update.frame, wakes=wakes)
+        elif self._has_room():
+            self._answered(update.answering(result), result_frame(result), wakes=wakes)
+        else:
+            self._answered(result_frame(result), result_frame(result), wakes=wakes)
+
+    def tell(self, result: bytes) -> None:
+        """Queue an answer, a serialised CommandResult: it is never dropped."""
+        self._answered(result_frame(result), result_frame(result))
+
+    def tell_with_update(self, result: bytes) -> None:
+        """Keep an answer for the `update` that follows before anything else happens."""
+        self._result = result
+
+    def _answered(self, frame: bytes, answer: bytes, *, wakes: bool = True) -> None:
         if self._answers >= ANSWERS_MAX:
             self.end(Rejected("READER_TOO_SLOW"))
             return
         self._answers += 1
-        self._frames.append((frame, True))
-        self.wake()
+        self._frames.append((frame, answer))
+        if wakes:
+            self.wake()
+
+    def _has_room(self) -> bool:
+        """Say whether an update may be queued; where too many wait they are dropped, and nothing of their answers."""
+        if not self._is_behind and len(self._frames) - self._answers >= FRAMES_MAX:
+            self._is_behind = True
+            self._frames = deque((answer, answer) for _, answer in self._frames if answer is not None)
+        return not self._is_behind
 
     def end(self, why: Rejected | None = None) -> None:
         """End the stream after what is queued; with a refusal, at once."""
@@ -74,11 +97,11 @@ class Watcher(Source):
             raise self._end
         if not self._frames and self._is_behind:
             self._is_behind = False
-            self._frames.extend((frame, False) for frame in self._snapshot(self))
+            self._frames.extend((frame, None) for frame in self._snapshot(self))
         if not self._frames:
             return None
-        frame, is_answer = self._frames.popleft()
-        if is_answer:
+        frame, answer = self._frames.popleft()
+        if answer is not None:
             self._answers -= 1
         return frame
 

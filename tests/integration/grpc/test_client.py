@@ -59,6 +59,7 @@ class Room(Table):
         self.acted = asyncio.Event()
         self.seeds = {}
         self.lose_after = []
+        self.answers_with_update = True
         self.wrong_card = None
         self.other_root = None
         self.busy = 0
@@ -108,7 +109,13 @@ class Room(Table):
                     if "action" in self.lose_after:
                         self.lose_after.remove("action")
                         raise Rejected("SERVICE_DRAINING")
-                    yield pb.PlayResponse(result=self.result(request))
+                    result = self.result(request)
+                    if self.answers_with_update and not result.HasField("refusal"):
+                        update = view(11)
+                        update.result.CopyFrom(result)
+                        yield self.say(update)
+                    else:
+                        yield pb.PlayResponse(result=result)
 
     def say(self, update):
         return pb.PlayResponse(update=update)
@@ -180,8 +187,10 @@ async def test_a_refusal_of_a_decision_is_raised_with_both_texts(room):
     assert error.message_ar.startswith("هذا القرار")
 
 
-async def test_a_decision_without_an_answer_is_sent_again_under_the_same_id(room):
-    """P2: the connection breaks between decision and answer."""
+@pytest.mark.parametrize("with_update", [True, False])
+async def test_a_decision_without_an_answer_is_sent_again_under_the_same_id(room, with_update):
+    """P2: the connection breaks between decision and answer, which comes with the update or by itself."""
+    room.table.answers_with_update = with_update
     room.table.lose_after = ["action"]
     async with asyncio.timeout(10), a_client(room) as client, client.tables.play("t") as seat:
         await first_decision(seat)

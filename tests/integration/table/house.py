@@ -188,6 +188,8 @@ class Seat:
                 self.events += message.update.events
                 if message.update.HasField("view"):
                     self.view = message.update.view
+                if message.update.HasField("result"):
+                    self.results[message.update.result.request_id] = message.update.result
             case "private":
                 self.private = message.private
             case "result":

@@ -46,6 +46,29 @@ async def test_a_seat_plays_by_its_stream_and_sees_its_own_cards_alone(house):
         assert other.view.hand.decision.can_check
 
 
+async def test_the_answer_comes_with_the_update_to_who_asked_and_to_nobody_else(house):
+    """H6, S2: one frame says that the decision stands and what came of it; asked again it is answered by itself."""
+    table_id = await seated(house, "ann", "ben")
+    async with Seat(house, table_id, "ann") as ann, Seat(house, table_id, "ben") as ben:
+        for seat in (ann, ben):
+            await seat.until(lambda seat: seat.view is not None and has_decision(seat.view) and seat.private)
+        actor, other = (ann, ben) if player_of(ann.view, ann.view.hand.decision.seat) == "ann" else (ben, ann)
+        turn = actor.view.hand.decision.turn
+        request_id = await actor.act("call")
+        told, heard = await actor.read(), await other.read()
+
+        assert told.update.result.request_id == request_id
+        assert told.update.result.last_version == told.update.events[-1].version == told.update.view.version
+        assert not heard.update.HasField("result")
+        told.update.ClearField("result")
+        assert told == heard
+
+        await actor.act("call", turn=turn, request_id=request_id)
+        again = await actor.read()
+        assert again.WhichOneof("message") == "result"
+        assert again.result.is_replayed
+
+
 async def test_a_refused_decision_is_answered_on_the_stream_with_reason_and_both_texts(house):
     table_id = await seated(house, "ann", "ben")
     async with Seat(house, table_id, "ann") as ann, Seat(house, table_id, "ben") as ben:

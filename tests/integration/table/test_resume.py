@@ -131,6 +131,7 @@ async def test_a_seat_that_comes_back_gets_its_own_cards_again_and_no_others(hou
 
 async def test_a_watcher_that_does_not_read_costs_a_bounded_queue_and_is_dropped_to_a_snapshot():
     """P12: the queue itself, since a real connection hides some hundred kilobytes in its buffers."""
+    from services.table.frames import result_frame
     from services.table.watchers import Watcher
 
     watcher = Watcher(lambda _: [b"snapshot"])
@@ -140,7 +141,7 @@ async def test_a_watcher_that_does_not_read_costs_a_bounded_queue_and_is_dropped
     for _ in range(1000):
         watcher.push(b"too late")
     assert watcher.waiting <= FRAMES_MAX + 1
-    assert [watcher.take() for _ in range(3)] == [b"answer", b"snapshot", None]
+    assert [watcher.take() for _ in range(3)] == [result_frame(b"answer"), b"snapshot", None]
     watcher.push(b"live")
     assert watcher.take() == b"live"
 
