@@ -9,6 +9,7 @@ from diwan.api.table.v1 import history_pb2, lobby_pb2, view_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1.table_service_pb2_grpc import TableServiceStub
 from diwan.client.connection import Connection, subject_of
+from diwan.client.private import PrivateTables
 from diwan.client.seat import SeatStream, action_of
 from diwan.client.streams import PATIENCE_SECONDS, Watching
 
@@ -27,18 +28,23 @@ class Tables:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._stub = TableServiceStub(connection.channel)
+        self.private = PrivateTables(connection)
 
     async def create(
-        self, config: table_pb2.TableConfig | Mapping[str, Any], *, request_id: str | None = None
+        self, config: table_pb2.TableConfig | Mapping[str, Any], *, host: str = "", request_id: str | None = None
     ) -> view_pb2.TableView:
-        """Open a table; ``config`` has the fields of TableConfig, nested ones as mappings."""
+        """Open a table; ``config`` has the fields of TableConfig, nested ones as mappings.
+
+        ``host`` is for a back end: the player who hosts a private table.
+        """
         wanted = config if isinstance(config, table_pb2.TableConfig) else table_pb2.TableConfig(**config)
-        request = pb.CreateTableRequest(request_id=request_id or new_request_id(), config=wanted)
+        request = pb.CreateTableRequest(request_id=request_id or new_request_id(), config=wanted, on_behalf_of=host)
         return (await self._connection.unary(self._stub.CreateTable, request)).table
 
-    async def get(self, table_id: str) -> view_pb2.TableView:
+    async def get(self, table_id: str, *, player: str = "") -> view_pb2.TableView:
         """Return a table as the caller may see it."""
-        return (await self._connection.unary(self._stub.GetTable, pb.GetTableRequest(table_id=table_id))).table
+        request = pb.GetTableRequest(table_id=table_id, on_behalf_of=player)
+        return (await self._connection.unary(self._stub.GetTable, request)).table
 
     async def open_tables(self, *, page_size: int = 100) -> AsyncIterator[view_pb2.TableView]:
         """Iterate over all open tables."""
@@ -66,13 +72,14 @@ class Tables:
                 return
             request.page_token = page.next_page_token
 
-    async def conditions(self, table_id: str) -> lobby_pb2.TableConditions:
+    async def conditions(self, table_id: str, *, player: str = "") -> lobby_pb2.TableConditions:
         """Return what a table is like, to look at before sitting down."""
-        return (await self._connection.unary(self._stub.GetTable, pb.GetTableRequest(table_id=table_id))).conditions
+        request = pb.GetTableRequest(table_id=table_id, on_behalf_of=player)
+        return (await self._connection.unary(self._stub.GetTable, request)).conditions
 
-    async def close(self, table_id: str, *, request_id: str | None = None) -> pb.CommandResult:
+    async def close(self, table_id: str, *, host: str = "", request_id: str | None = None) -> pb.CommandResult:
         """End a table after the running hand."""
-        request = pb.CloseTableRequest(request_id=request_id or new_request_id(), table_id=table_id)
+        request = pb.CloseTableRequest(request_id=request_id or new_request_id(), table_id=table_id, on_behalf_of=host)
         return (await self._connection.unary(self._stub.CloseTable, request)).result
 
     async def sit_down(
@@ -221,9 +228,10 @@ class Tables:
         request = pb.OpenHandRequest(hand_id=hand_id, seat=seat, reason=reason, case_id=case_id, on_behalf_of=player)
         return await self._connection.unary(self._stub.OpenHand, request, is_repeatable=False)
 
-    async def get_hand(self, hand_id: str) -> pb.GetHandResponse:
+    async def get_hand(self, hand_id: str, *, player: str = "") -> pb.GetHandResponse:
         """Return a hand's events as they are stored."""
-        return await self._connection.unary(self._stub.GetHand, pb.GetHandRequest(hand_id=hand_id))
+        request = pb.GetHandRequest(hand_id=hand_id, on_behalf_of=player)
+        return await self._connection.unary(self._stub.GetHand, request)
 
     async def hands(
         self, *, table_id: str = "", player: str = "", page_size: int = 100

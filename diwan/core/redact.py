@@ -76,6 +76,8 @@ def public_view(state: TableState, cards: Cards, *, names: Mapping[str, str], ne
         ),
         is_closing=state.is_closing,
         is_closed=state.is_closed,
+        host=state.hosting.host,
+        is_paused=state.hosting.is_paused,
     )
 
 

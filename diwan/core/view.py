@@ -182,6 +182,8 @@ class TableView(Struct, frozen=True):
     seed_exchange: SeedExchangeView | None
     is_closing: bool
     is_closed: bool
+    host: str = ""  # of a private table
+    is_paused: bool = False
 
 
 class PrivateView(Struct, frozen=True):

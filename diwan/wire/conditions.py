@@ -39,4 +39,5 @@ def conditions_message(shown: Conditions) -> pb.TableConditions:
         has_bots=shown.bots_fill > 0,
         bots_fill=shown.bots_fill,
         unit=added.unit,
+        is_private=shown.is_private,
     )

@@ -5,24 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, get_type_hints
 
-from diwan.api.event.v1 import table_pb2
 from diwan.api.table.v1 import view_pb2 as pb
 from diwan.core import view
 from diwan.core.table.config import TableConfig
 from diwan.wire.hand import STREET_NUMBER as DEALT_STREET_NUMBER
 from diwan.wire.mapping import known, named, read_reveal, read_reveals, texts, write_reveal, write_reveals
-from diwan.wire.table import write_config
+from diwan.wire.table import config_bytes, write_config
 
 STATUS_NUMBER, STATUS_NAME = named(view.SeatStatus, pb.SeatStatus)
 STREET_NUMBER: Final[dict[str, int]] = {**DEALT_STREET_NUMBER, "preflop": 1, "over": 5}
 STREET_NAME: Final = {number: name for name, number in STREET_NUMBER.items()}
 
 
+def varint(number: int) -> bytes:
+    """Return a length as the wire format writes it."""
+    parts = bytearray()
+    while number > 0x7F:
+        parts.append(number & 0x7F | 0x80)
+        number >>= 7
+    parts.append(number)
+    return bytes(parts)
+
+
 def _tag(field: str) -> bytes:
-    return bytes([pb.TableView.DESCRIPTOR.fields_by_name[field].number << 3 | 2])
+    return varint(pb.TableView.DESCRIPTOR.fields_by_name[field].number << 3 | 2)
 
 
 _CONFIG: Final = _tag("config")
+_NEXT_CONFIG: Final = _tag("next_config")
 _SEATS: Final = _tag("seats")
 
 
@@ -32,11 +42,10 @@ class ViewWriter:
     A decision changes one seat or two of nine, and every view goes to all who watch.
     """
 
-    def __init__(self, config: TableConfig) -> None:
-        message = table_pb2.TableConfig()
-        write_config(message, config)
-        raw = message.SerializeToString()
-        self._config = _CONFIG + varint(len(raw)) + raw
+    def __init__(self, config: TableConfig, following: TableConfig | None = None) -> None:
+        self._config = _settings(_CONFIG, config)
+        if following is not None:
+            self._config += _settings(_NEXT_CONFIG, following)
         self._seats: dict[int, tuple[view.SeatView, bytes]] = {}
 
     def write(self, shown: view.TableView) -> bytes:
@@ -57,22 +66,17 @@ class ViewWriter:
         return framed
 
 
+def _settings(tag: bytes, config: TableConfig) -> bytes:
+    raw = config_bytes(config)
+    return tag + varint(len(raw)) + raw
+
+
 def table_view_message(shown: view.TableView, config: TableConfig) -> pb.TableView:
     """Return the message of a view."""
     message = pb.TableView()
     write_table_view(message, shown)
     write_config(message.config, config)
     return message
-
-
-def varint(number: int) -> bytes:
-    """Return a length as the wire format writes it."""
-    parts = bytearray()
-    while number > 0x7F:
-        parts.append(number & 0x7F | 0x80)
-        number >>= 7
-    parts.append(number)
-    return bytes(parts)
 
 
 def write_table_view(message: pb.TableView, shown: view.TableView) -> None:
@@ -98,6 +102,10 @@ def _write_around_seats(message: pb.TableView, shown: view.TableView) -> None:
         message.is_closing = True
     if shown.is_closed:
         message.is_closed = True
+    if shown.host:
+        message.host = shown.host
+    if shown.is_paused:
+        message.is_paused = True
 
 
 def _write_seat(message: pb.SeatView, seat: view.SeatView) -> None:
@@ -215,6 +223,8 @@ def read_table_view(message: pb.TableView) -> view.TableView:
         else None,
         is_closing=message.is_closing,
         is_closed=message.is_closed,
+        host=message.host,
+        is_paused=message.is_paused,
     )
 
 

@@ -1,23 +1,17 @@
 """The servicer of the contract: looks at fields, finds the table, says the answer. What may happen the core decides."""
 
-from collections.abc import Callable
-
-from diwan.api.table.v1 import history_pb2
+from diwan.api.table.v1 import history_pb2, hosting_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.calls import Call
-from diwan.chassis.store import Conflict, EventStore
-from diwan.core.decider import Rejected
-from diwan.core.table.commands import CreateTable
-from diwan.core.table.decide import decide
-from diwan.core.table.events import TableCreated
 from services.table import fields
+from services.table.creating import Creation
+from services.table.entry import let_in, viewer_of
 from services.table.hands import Hands
-from services.table.ids import command_id_of, table_id_of
-from services.table.lobby import Lobby, conditions_for, view_of
+from services.table.hosting import Hosts
+from services.table.lobby import Lobby, coming, conditions_for, view_of
 from services.table.opening import Openings
 from services.table.play import TableStreams, result_message
 from services.table.seats import Seats
-from services.table.stream import creation
 from services.table.tables import Tables
 
 
@@ -31,42 +25,30 @@ class TableServicer(TableStreams):
         openings: Openings,
         hands: Hands,
         lobby: Lobby,
-        store: EventStore,
-        now_ms: Callable[[], int],
+        hosts: Hosts,
+        creation: Creation,
     ) -> None:
         super().__init__(tables)
         self._seats = seats
         self._openings = openings
         self._hands = hands
         self._lobby = lobby
-        self._store = store
-        self._now_ms = now_ms
+        self._hosts = hosts
+        self._creation = creation
 
     # ---- tables -----------------------------------------------------------------------------------------------------
 
     async def CreateTable(self, request: pb.CreateTableRequest, call: Call) -> pb.CreateTableResponse:
         """Open a table."""
-        fields.request_id(request.request_id)
-        subject = call.caller.subject
-        table_id = table_id_of(subject, request.request_id)
-        command_id = command_id_of(subject, request.request_id)
-        events = decide(None, CreateTable(str(table_id), fields.config(request.config), subject, self._now_ms()), {})
-        assert isinstance(events[0], TableCreated), "a table begins with its creation"  # noqa: S101
-        try:
-            await self._store.append(creation(table_id, command_id, subject, call.request_hash(request), events[0]))
-        except Conflict:
-            recorded = await self._store.outcome(table_id, command_id)
-            if recorded is None:
-                raise Rejected("UNKNOWN_OUTCOME") from None
-            if recorded.request_hash != call.request_hash(request):
-                raise Rejected("REQUEST_ID_CONFLICT") from None
-        actor = await self._tables.get(table_id)
-        return pb.CreateTableResponse(table=view_of(actor), conditions=conditions_for(actor.state.config))
+        actor = await self._creation.create(request, call)
+        return pb.CreateTableResponse(table=view_of(actor), conditions=conditions_for(coming(actor.state)))
 
-    async def GetTable(self, request: pb.GetTableRequest, _call: Call) -> pb.GetTableResponse:
-        """Return a table as everybody sees it."""
+    async def GetTable(self, request: pb.GetTableRequest, call: Call) -> pb.GetTableResponse:
+        """Return a table as everybody at it sees it."""
+        viewer = viewer_of(call, request.on_behalf_of)
         actor = await self._tables.get(fields.an_id(request.table_id, "table_id"))
-        return pb.GetTableResponse(table=view_of(actor), conditions=conditions_for(actor.state.config))
+        let_in(actor, viewer)
+        return pb.GetTableResponse(table=view_of(actor), conditions=conditions_for(coming(actor.state)))
 
     async def ListTables(self, request: pb.ListTablesRequest, call: Call) -> pb.ListTablesResponse:
         """Return open tables, newest first."""
@@ -121,9 +103,9 @@ class TableServicer(TableStreams):
         place = await self._hands.place(fields.an_id(request.hand_id, "hand_id"))
         return await self._openings.open_hand(request, call, place)
 
-    async def GetHand(self, request: pb.GetHandRequest, _call: Call) -> pb.GetHandResponse:
+    async def GetHand(self, request: pb.GetHandRequest, call: Call) -> pb.GetHandResponse:
         """Return a hand's events as stored, with what lay between them."""
-        return await self._hands.events(request)
+        return await self._hands.events(request, call)
 
     async def ListHands(self, request: pb.ListHandsRequest, call: Call) -> pb.ListHandsResponse:
         """Return hands, newest first; a player's own, or any for staff and services."""
@@ -136,3 +118,65 @@ class TableServicer(TableStreams):
     async def GetMyHand(self, request: history_pb2.GetMyHandRequest, call: Call) -> history_pb2.GetMyHandResponse:
         """Tell a player's own hand step by step, as the seat saw it."""
         return await self._hands.told(request, call)
+
+    # ---- private tables ---------------------------------------------------------------------------------------------
+
+    async def InvitePlayer(
+        self, request: hosting_pb2.InvitePlayerRequest, call: Call
+    ) -> hosting_pb2.InvitePlayerResponse:
+        """Invite a player."""
+        return await self._hosts.invite(request, call)
+
+    async def AnswerInvitation(
+        self, request: hosting_pb2.AnswerInvitationRequest, call: Call
+    ) -> hosting_pb2.AnswerInvitationResponse:
+        """Accept or decline an own invitation."""
+        return await self._hosts.answer(request, call)
+
+    async def RevokeInvitation(
+        self, request: hosting_pb2.RevokeInvitationRequest, call: Call
+    ) -> hosting_pb2.RevokeInvitationResponse:
+        """Take an invitation back."""
+        return await self._hosts.revoke(request, call)
+
+    async def ListInvitations(
+        self, request: hosting_pb2.ListInvitationsRequest, call: Call
+    ) -> hosting_pb2.ListInvitationsResponse:
+        """Return invitations, newest first."""
+        return await self._hosts.invitations(request, call)
+
+    async def CreateJoinCode(
+        self, request: hosting_pb2.CreateJoinCodeRequest, call: Call
+    ) -> hosting_pb2.CreateJoinCodeResponse:
+        """Let a new join code count."""
+        return await self._hosts.create_code(request, call)
+
+    async def RevokeJoinCode(
+        self, request: hosting_pb2.RevokeJoinCodeRequest, call: Call
+    ) -> hosting_pb2.RevokeJoinCodeResponse:
+        """Let the join code count no more."""
+        return await self._hosts.revoke_code(request, call)
+
+    async def JoinTable(self, request: hosting_pb2.JoinTableRequest, call: Call) -> hosting_pb2.JoinTableResponse:
+        """Become a guest by a join code."""
+        return await self._hosts.join(request, call)
+
+    async def RemoveGuest(self, request: hosting_pb2.RemoveGuestRequest, call: Call) -> hosting_pb2.RemoveGuestResponse:
+        """Send a guest away."""
+        return await self._hosts.remove(request, call)
+
+    async def SetPaused(self, request: hosting_pb2.SetPausedRequest, call: Call) -> hosting_pb2.SetPausedResponse:
+        """Start no new hand, or go on."""
+        return await self._hosts.set_paused(request, call)
+
+    async def ChangeSettings(
+        self, request: hosting_pb2.ChangeSettingsRequest, call: Call
+    ) -> hosting_pb2.ChangeSettingsResponse:
+        """Play by other settings from the next hand on."""
+        return await self._hosts.change_settings(request, call)
+
+    async def HandOverTable(
+        self, request: hosting_pb2.HandOverTableRequest, call: Call
+    ) -> hosting_pb2.HandOverTableResponse:
+        """Make a guest the host."""
+        return await self._hosts.hand_over(request, call)

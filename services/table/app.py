@@ -28,12 +28,15 @@ from diwan.core.evaluation import evaluate
 from services.table import projections
 from services.table.api import TableServicer
 from services.table.clock import TableClock
+from services.table.creating import Creation
 from services.table.hands import Hands
+from services.table.hosting import Hosts
 from services.table.ids import FEED_ID
 from services.table.index import Index
 from services.table.lobby import Lobby
 from services.table.names import Names
 from services.table.opening import Openings
+from services.table.pace import Pace
 from services.table.projections import CONSUMER
 from services.table.saga import BuyIns, Wallet, WalletUnknown
 from services.table.seats import Seats
@@ -89,10 +92,14 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         await tables.begin()
         # What stands by now lives as long as the process: no collection need look at it again.
         gc.freeze()
-        seats = Seats(tables, store, index, buy_ins, tables_per_player_max=settings.tables_per_player_max)
+        pace = Pace()
+        seats = Seats(tables, store, index, buy_ins, pace, tables_per_player_max=settings.tables_per_player_max)
         openings = Openings(tables, store, vault)
         hands = Hands(tables, openings, store, index)
-        servicer = TableServicer(tables, seats, openings, hands, Lobby(tables, index), store, clock.now_ms)
+        hosts = Hosts(tables, index, names, pace, clock.now_ms, hosted_max=settings.tables_per_host_max)
+        creation = Creation(tables, index, hosts, store, clock.now_ms)
+        lobby = Lobby(tables, index, clock.now_ms)
+        servicer = TableServicer(tables, seats, openings, hands, lobby, hosts, creation)
         yield Service(
             served=[Served(DESCRIPTOR.services_by_name["TableService"], servicer), served_feed(feed)],
             background={

@@ -15,6 +15,7 @@ from diwan.wire.events import decode
 from diwan.wire.mapping import write_reveals
 from diwan.wire.steps import step_message
 from services.table import fields
+from services.table.entry import Viewer, let_in, viewer_of
 from services.table.frames import stored_event_message
 from services.table.index import HandLine, Index, OwnHandLine
 from services.table.loaded import HandPlace
@@ -46,15 +47,32 @@ class Hands:
             raise Rejected("HAND_NOT_FOUND")
         return HandPlace(line.table_id, line.first_version, line.last_version)
 
-    async def events(self, request: pb.GetHandRequest) -> pb.GetHandResponse:
-        """Return a hand's events as stored."""
+    async def events(self, request: pb.GetHandRequest, call: Call) -> pb.GetHandResponse:
+        """Return a hand's events as stored; those of a private table's hand only to its players (TB-3)."""
+        viewer = viewer_of(call, request.on_behalf_of)
         place = await self.place(fields.an_id(request.hand_id, "hand_id"))
         last = place.last_version
         limit = last - place.first_version + 1 if last else _EVENTS_OF_A_RUNNING_HAND
         events = await self._store.read(place.table_id, place.first_version - 1, limit)
+        if not viewer.is_staff and await self._is_private(place.table_id):
+            self._check_known(place, events, viewer)
         return pb.GetHandResponse(
             table_id=str(place.table_id), events=map(stored_event_message, events), is_ended=bool(last)
         )
+
+    def _check_known(self, place: HandPlace, events: Iterable[StoredEvent], viewer: Viewer) -> None:
+        """Raise INVITATION_REQUIRED unless the viewer was dealt in, or may see the table where it is alive."""
+        try:
+            _check_played(events, viewer)
+        except Rejected:
+            actor = self._tables.find(place.table_id)
+            if actor is None:
+                raise
+            let_in(actor, viewer)
+
+    async def _is_private(self, table_id: UUID) -> bool:
+        actor = self._tables.find(table_id)
+        return await self._index.is_private(table_id) if actor is None else actor.state.config.is_private
 
     async def listed(self, request: pb.ListHandsRequest, call: Call) -> pb.ListHandsResponse:
         """Return hands, newest first; a player's own, or any for staff and services."""
@@ -114,6 +132,18 @@ class Hands:
         response.steps.extend(step_message(step, event.logged()) for step, event in following[:size])
         response.has_more = len(following) > size
         return response
+
+
+def _check_played(events: Iterable[StoredEvent], viewer: Viewer) -> None:
+    """Raise INVITATION_REQUIRED unless the viewer, or one of a back end's players, was dealt in."""
+    players = OpenedHand(events).players
+    known = viewer.player in players if viewer.player is not None else _has_one_of(players, viewer.players)
+    if not known:
+        raise Rejected("INVITATION_REQUIRED")
+
+
+def _has_one_of(players: Iterable[str], prefix: str) -> bool:
+    return any(player.startswith(prefix) for player in players)
 
 
 def _entries(stored: Iterable[StoredEvent]) -> list[Entry]:

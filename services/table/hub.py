@@ -47,7 +47,7 @@ class Hub:
         """Begin, or begin again after a claim: whoever watches goes on from a snapshot."""
         self._recent.clear()
         self._recent.extend((event.version, stored_event_bytes(event)) for event in recent[-RECENT_EVENTS:])
-        self._writer = ViewWriter(state.config)
+        self._writer = ViewWriter(state.config, state.hosting.settings_next)
         self._state, self._view = state, None
         for watcher in self._watchers:
             for frame in self.snapshot(watcher):
@@ -55,12 +55,18 @@ class Hub:
 
     def publish(self, state: TableState, stored: Sequence[StoredEvent], *, shown_to: Collection[str] = ()) -> None:
         """Tell everybody what has happened, and the players in ``shown_to`` the cards that are new to them."""
+        self._follow_settings(state)
         self._state, self._view = state, None
         events = [stored_event_bytes(event) for event in stored]
         self._recent.extend((event.version, raw) for event, raw in zip(stored, events, strict=True))
         if not self._watchers:
             return
         self._tell_all(UpdateFrame(events, self.view_bytes()), shown_to)
+
+    def _follow_settings(self, state: TableState) -> None:
+        known = self._known
+        if state.config is not known.config or state.hosting.settings_next is not known.hosting.settings_next:
+            self._writer = ViewWriter(state.config, state.hosting.settings_next)
 
     def _tell_all(self, update: UpdateFrame, shown_to: Collection[str]) -> None:
         is_crowded = len(self._watchers) > CROWD
@@ -117,6 +123,16 @@ class Hub:
     def players(self) -> set[str]:
         """Return the players that have a `Play` stream of their seat open."""
         return {watcher.player for watcher in self._watchers if watcher.player is not None and watcher.is_seat}
+
+    def viewers(self) -> set[tuple[str, bool]]:
+        """Return the players who watch, each with whether it is a bot."""
+        return {(each.player, each.is_bot) for each in self._watchers if each.player is not None}
+
+    def end_player(self, player: str, why: Rejected) -> None:
+        """End the streams of one player."""
+        for watcher in self._watchers:
+            if watcher.player == player:
+                watcher.end(why)
 
     def heartbeat(self, now_ms: int) -> None:
         """Tell everybody that the table lives."""

@@ -42,13 +42,31 @@ class TableLine(msgspec.Struct, frozen=True):
     table_id: UUID
     created_at_ms: int
     is_closing: bool
+    host: str
     config: bytes
     people: int
     bots: int
 
 
+class InvitationLine(msgspec.Struct, frozen=True):
+    """A player's newest invitation to a table; ``status`` by the contract's numbers, as it stands now."""
+
+    table_id: UUID
+    player: str
+    id: UUID
+    status: int
+    invited_by: str
+    sent_at_ms: int
+    expires_at_ms: int
+    host: str
+    config: bytes
+
+
 class Sought(msgspec.Struct, frozen=True, kw_only=True):
-    """Which tables are looked for; what is empty, 0 or None excludes none. ``chips`` by the contract's numbers."""
+    """Which tables are looked for; what is empty, 0 or None excludes none. ``chips`` by the contract's numbers.
+
+    ``viewer`` is who looks: private tables are found by their hosts and guests, and all of them by who ``sees_all``.
+    """
 
     games: tuple[str, ...] = ()
     limit: str = ""
@@ -57,10 +75,14 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
     free_seats_min: int = 0
     chips: int = 0
     has_bots: bool | None = None
+    is_private: bool | None = None
+    viewer: str | None = None
+    sees_all: bool = False
+    now_ms: int = 0
 
 
 _TABLES: Final = """
-select t.table_id, t.created_at_ms, t.is_closing, t.config, s.people, s.bots
+select t.table_id, t.created_at_ms, t.is_closing, t.host, t.config, s.people, s.bots
 from table_index t,
      lateral (select count(*) filter (where not is_bot) as people, count(*) filter (where is_bot) as bots
               from sitting_index where table_id = t.table_id and last_version is null) s
@@ -68,8 +90,21 @@ where not t.is_closed and (t.created_at_ms, t.table_id) < ($1, $2)
   and (cardinality($3::text[]) = 0 or t.game = any ($3)) and ($4 = '' or t.bet_limit = $4)
   and t.stake >= $5 and ($6::bigint is null or t.stake <= $6)
   and ($7::smallint = 0 or t.chips = $7) and ($8::boolean is null or (t.bots_fill > 0) = $8)
-  and t.seats - s.people - s.bots >= $9
-order by t.created_at_ms desc, t.table_id desc limit $10
+  and t.seats - s.people - s.bots >= $9 and ($10::boolean is null or t.is_private = $10)
+  and (not t.is_private or $11 or t.host = $12
+       or exists (select from guest_index g where g.table_id = t.table_id and g.player = $12
+                  and (g.status = 2 or g.status = 1 and g.expires_at_ms > $13))
+       or exists (select from sitting_index i where i.table_id = t.table_id and i.player = $12 and last_version is null))
+order by t.created_at_ms desc, t.table_id desc limit $14
+"""
+_INVITATIONS: Final = """
+select g.table_id, g.player, g.id, case when g.status = 1 and g.expires_at_ms <= $1 then 4 else g.status end,
+       g.invited_by, g.sent_at_ms, g.expires_at_ms, t.host, t.config
+from guest_index g join table_index t using (table_id)
+where not t.is_closed and ($2::uuid is null or g.table_id = $2) and ($3 = '' or g.player = $3)
+  and ($4 = 0 or case when g.status = 1 and g.expires_at_ms <= $1 then 4 else g.status end = $4)
+  and (g.sent_at_ms, g.id) < ($5, $6)
+order by g.sent_at_ms desc, g.id desc limit $7
 """
 _HAND: Final = """
 select h.hand_id, h.table_id, h.hand_no, h.first_version, h.last_version, h.result, h.started_at_ms, h.pot, h.players
@@ -102,7 +137,8 @@ class Index:
                 _TABLES,
                 *(after or NEWEST),
                 *(list(sought.games), sought.limit, sought.stake_min, sought.stake_max or None),
-                *(sought.chips, sought.has_bots, sought.free_seats_min, limit),
+                *(sought.chips, sought.has_bots, sought.free_seats_min, sought.is_private),
+                *(sought.sees_all, sought.viewer, sought.now_ms, limit),
             )
         )
         return [TableLine(*row) for row in rows]
@@ -115,6 +151,45 @@ class Index:
             )
         )
         return {row["table_id"] for row in rows}
+
+    async def tables_hosted_by(self, host: str) -> set[UUID]:
+        """Return the open private tables of a host, as far as the index has come."""
+        rows = await self._database.run(
+            lambda c: c.fetch("select table_id from table_index where host = $1 and not is_closed", host)
+        )
+        return {row["table_id"] for row in rows}
+
+    async def is_private(self, table_id: UUID) -> bool:
+        """Say whether a table is private, as far as the index has come."""
+        found = await self._database.run(
+            lambda c: c.fetchval("select is_private from table_index where table_id = $1", table_id)
+        )
+        return bool(found)
+
+    async def table_of_code(self, code_hash: bytes) -> UUID | None:
+        """Return the table that a join code opens, as far as the index has come."""
+        found: UUID | None = await self._database.run(
+            lambda c: c.fetchval(
+                "select table_id from table_index where join_code_hash = $1 and not is_closed", code_hash
+            )
+        )
+        return found
+
+    async def invitations(
+        self,
+        *,
+        table_id: UUID | None,
+        player: str,
+        status: int,
+        now_ms: int,
+        after: tuple[int, UUID] | None,
+        limit: int,
+    ) -> list[InvitationLine]:
+        """Return invitations to open tables, newest first: of a table, or of a player."""
+        rows = await self._database.run(
+            lambda c: c.fetch(_INVITATIONS, now_ms, table_id, player, status, *(after or NEWEST), limit)
+        )
+        return [InvitationLine(*row) for row in rows]
 
     async def hand(self, hand_id: UUID) -> HandLine | None:
         """Return a hand's line."""

@@ -1,5 +1,6 @@
 """The lobby: open tables that fit what is looked for, each with its conditions."""
 
+from collections.abc import Callable
 from typing import Final
 
 from diwan.api.event.v1 import table_pb2
@@ -9,10 +10,12 @@ from diwan.chassis.calls import Call
 from diwan.core.decider import Rejected
 from diwan.core.table.conditions import conditions_of
 from diwan.core.table.config import TableConfig
+from diwan.core.table.state import TableState
 from diwan.wire.conditions import conditions_message
 from diwan.wire.table import CHIPS_NAME, read_config
 from services.table import fields
 from services.table.actor import Actor
+from services.table.entry import Viewer, let_in, viewer_of
 from services.table.index import Index, Sought, TableLine
 from services.table.paging import after_token, page_token
 from services.table.tables import Tables
@@ -30,25 +33,43 @@ _WISHES: Final[dict[int, bool | None]] = {
 class Lobby:
     """Answers who looks for a table."""
 
-    def __init__(self, tables: Tables, index: Index) -> None:
+    def __init__(self, tables: Tables, index: Index, now_ms: Callable[[], int]) -> None:
         self._tables = tables
         self._index = index
+        self._now_ms = now_ms
 
-    async def listed(self, request: pb.ListTablesRequest, _call: Call) -> pb.ListTablesResponse:
-        """Return open tables that fit, newest first; raises `Rejected` for a filter that makes no sense."""
+    async def listed(self, request: pb.ListTablesRequest, call: Call) -> pb.ListTablesResponse:
+        """Return open tables that fit and that the caller may see, newest first.
+
+        Raises `Rejected` for a filter that makes no sense, or a player that the caller cannot act for.
+        """
+        viewer = viewer_of(call, request.on_behalf_of)
         size = fields.page_size(request.page_size, TABLES_A_PAGE_MAX)
-        sought = _sought(request.filter)
-        scope = b"tables/" + request.filter.SerializeToString(deterministic=True)
+        sought = _sought(request.filter, viewer, self._now_ms())
+        scope = f"tables/{viewer.player}/".encode() + request.filter.SerializeToString(deterministic=True)
         after = after_token(request.page_token, scope)
         found = await self._index.open_tables(sought, after, size + 1)
         response = pb.ListTablesResponse()
         for line in found[:size]:
+            if not self._is_welcome(line, viewer):
+                continue
             response.entries.append(entry_message(line))
             if request.detail != lobby_pb2.TABLE_DETAIL_ENTRIES:
                 await self._add_view(response, line)
         if len(found) > size:
             response.next_page_token = page_token(found[size - 1].created_at_ms, found[size - 1].table_id, scope)
         return response
+
+    def _is_welcome(self, line: TableLine, viewer: Viewer) -> bool:
+        """Ask the table itself where it lives here: the index may be some tenths of a second behind."""
+        actor = self._tables.find(line.table_id)
+        if actor is None or viewer.player is None:
+            return True
+        try:
+            let_in(actor, viewer)
+        except Rejected:
+            return False
+        return True
 
     async def _add_view(self, response: pb.ListTablesResponse, line: TableLine) -> None:
         try:
@@ -61,6 +82,11 @@ class Lobby:
 def view_of(actor: Actor) -> view_pb2.TableView:
     """Return a table as everybody sees it."""
     return view_pb2.TableView.FromString(actor.hub.view_bytes())
+
+
+def coming(state: TableState) -> TableConfig:
+    """Return the settings that hold from the next hand on: those that a newcomer will play by."""
+    return state.hosting.settings_next or state.config
 
 
 def conditions_for(config: TableConfig) -> lobby_pb2.TableConditions:
@@ -80,14 +106,16 @@ def entry_message(line: TableLine) -> lobby_pb2.LobbyEntry:
         bots=line.bots,
         free_seats=config.seats - line.people - line.bots,
         is_closing=line.is_closing,
+        host=line.host,
     )
 
 
-def _sought(wanted: lobby_pb2.TableFilter) -> Sought:
+def _sought(wanted: lobby_pb2.TableFilter, viewer: Viewer, now_ms: int) -> Sought:
     if len(wanted.games) > GAMES_MAX:
         raise Rejected("FIELD_INVALID", field="filter.games", why=f"at most {GAMES_MAX}")
-    if wanted.bots not in _WISHES:
-        raise Rejected("FIELD_INVALID", field="filter.bots", why="no such wish")
+    for field, wish in (("bots", wanted.bots), ("private", wanted.private)):
+        if wish not in _WISHES:
+            raise Rejected("FIELD_INVALID", field=f"filter.{field}", why="no such wish")
     if wanted.chips not in {0, *CHIPS_NAME}:
         raise Rejected("FIELD_INVALID", field="filter.chips", why="no such source")
     low, high = wanted.stake_min, wanted.stake_max
@@ -101,4 +129,8 @@ def _sought(wanted: lobby_pb2.TableFilter) -> Sought:
         free_seats_min=min(wanted.free_seats_min, 100),
         chips=wanted.chips,
         has_bots=_WISHES[wanted.bots],
+        is_private=_WISHES[wanted.private],
+        viewer=viewer.player,
+        sees_all=viewer.is_staff,
+        now_ms=now_ms,
     )

@@ -39,6 +39,11 @@ class OpenedHand:
         dealt = () if self.started is None else self.started.seats
         self.holdings = {each.seat: own_positions(decoded, each.seat) for each in dealt}
 
+    @property
+    def players(self) -> tuple[str, ...]:
+        """Everybody who was dealt in."""
+        return () if self.started is None else tuple(seat.player for seat in self.started.seats)
+
     def seat_of(self, player: str) -> int | None:
         """Return where a player sat in the hand."""
         for seat in () if self.started is None else self.started.seats:

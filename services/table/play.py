@@ -15,6 +15,7 @@ from services.table import fields
 from services.table.acting import acting, answering, play_hash, using
 from services.table.actor import Actor
 from services.table.asking import ASKS_A_PLAYER_MAX, Answer, Ask, Build
+from services.table.entry import let_in, viewer_of
 from services.table.ids import command_id_of, hand_id_of
 from services.table.tables import Tables
 from services.table.watchers import Watcher
@@ -40,7 +41,9 @@ class TableStreams:
         holds = call.caller.role in {Role.PLAYER, Role.BOT} or bool(request.on_behalf_of)
         player = call.caller.seat_holder(request.on_behalf_of) if holds else None
         actor = await self._tables.get(fields.an_id(request.table_id, "table_id"))
-        watcher = Watcher(actor.hub.snapshot, player, is_seat=False)
+        viewer = viewer_of(call, request.on_behalf_of)
+        let_in(actor, viewer)
+        watcher = Watcher(actor.hub.snapshot, player, is_seat=False, is_bot=viewer.is_bot)
         actor.hub.attach(watcher, request.after_version)
         try:
             yield watcher
@@ -54,7 +57,9 @@ class TableStreams:
             raise Rejected("STREAM_OUT_OF_ORDER")
         player = call.caller.seat_holder(attach.attach.on_behalf_of)
         actor = await self._tables.get(fields.an_id(attach.attach.table_id, "table_id"))
-        watcher = Watcher(actor.hub.snapshot, player)
+        viewer = viewer_of(call, attach.attach.on_behalf_of)
+        let_in(actor, viewer)
+        watcher = Watcher(actor.hub.snapshot, player, is_bot=viewer.is_bot)
         actor.hub.attach(watcher, attach.attach.after_version)
         actor.came(player)
         reader = _Reader(actor, watcher, player, call.caller.subject)

@@ -12,7 +12,6 @@ from diwan.chassis.database import Connection
 from diwan.chassis.feed import FeedEvent
 from diwan.core.games.capsa.events import CapsaStarted, PairSettled
 from diwan.core.hand.events import HandEnded, HandStarted, HandVoided, PotAwarded
-from diwan.core.table.conditions import conditions_of
 from diwan.core.table.events import (
     BuyInRefused,
     BuyInRequested,
@@ -21,10 +20,21 @@ from diwan.core.table.events import (
     TableClosing,
     TableCreated,
 )
+from diwan.core.table.hosting.events import (
+    GuestJoined,
+    GuestRemoved,
+    HostChanged,
+    InvitationAnswered,
+    InvitationRevoked,
+    InvitationSent,
+    JoinCodeIssued,
+    JoinCodeRevoked,
+    SettingsChanged,
+)
 from diwan.core.table.playing import StartedEvent
 from diwan.wire.events import decode
 from diwan.wire.hand import RESULT_NUMBER
-from diwan.wire.table import CHIPS_NUMBER, config_bytes
+from services.table import guests
 
 CONSUMER: Final = "table_projections"
 
@@ -43,6 +53,15 @@ _TOLD_BY: Final = frozenset(
         "table_created",
         "table_closing",
         "table_closed",
+        "settings_changed",
+        "host_changed",
+        "invitation_sent",
+        "invitation_answered",
+        "invitation_revoked",
+        "guest_joined",
+        "guest_removed",
+        "join_code_issued",
+        "join_code_revoked",
     )
 )
 """The events that the projections are made of; all others are passed over unread."""
@@ -88,6 +107,10 @@ async def apply(connection: Connection, events: Sequence[FeedEvent]) -> None:
                 await connection.execute("update table_index set is_closing = true where table_id = $1", table_id)
             case TableClosed():
                 await connection.execute("update table_index set is_closed = true where table_id = $1", table_id)
+            case SettingsChanged() | HostChanged() | JoinCodeIssued() | JoinCodeRevoked():
+                await guests.apply_to_table(connection, table_id, event)
+            case InvitationSent() | InvitationAnswered() | InvitationRevoked() | GuestJoined() | GuestRemoved():
+                await guests.apply_to_guest(connection, table_id, event)
             case _:
                 pass
 
@@ -120,11 +143,9 @@ async def _sitting_ended(connection: Connection, sitting: str, version: int) -> 
 
 
 async def _table_created(connection: Connection, event: TableCreated) -> None:
-    config, shown = event.config, conditions_of(event.config)
+    sought = guests.sought(event.config)
     await connection.execute(
-        "insert into table_index (table_id, created_at_ms, created_by, game, bet_limit, stake, seats, chips, bots_fill,"
-        " config) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-        *(UUID(event.table_id), event.created_at_ms, event.created_by),
-        *(shown.game, shown.limit, shown.added.unit or shown.big_blind, config.seats),
-        *(CHIPS_NUMBER[config.chips], config.bots_fill, config_bytes(config)),
+        "insert into table_index (table_id, created_at_ms, created_by, host, game, bet_limit, stake, seats, chips,"
+        " bots_fill, is_private, config) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+        *(UUID(event.table_id), event.created_at_ms, event.created_by, event.host, *sought),
     )

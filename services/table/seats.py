@@ -15,6 +15,7 @@ from services.table import fields
 from services.table.acting import acting, answering, play_hash, using
 from services.table.actor import Actor
 from services.table.asking import Answer, Build, Reply, no_reply
+from services.table.entry import let_in, viewer_of
 from services.table.ids import command_id_of, resolution_id_of, transfer_id_of
 from services.table.index import Index
 from services.table.pace import Pace
@@ -36,6 +37,7 @@ class Seats:
         store: EventStore,
         index: Index,
         buy_ins: BuyIns,
+        pace: Pace,
         *,
         tables_per_player_max: int,
     ) -> None:
@@ -44,7 +46,7 @@ class Seats:
         self._index = index
         self._buy_ins = buy_ins
         self._tables_max = tables_per_player_max
-        self._pace = Pace()
+        self._pace = pace
 
     async def sit_down(self, request: pb.SitDownRequest, call: Call) -> tuple[Answer, int]:
         """Reserve a seat and wait for the wallet's answer; returns the seat too."""
@@ -165,8 +167,19 @@ class Seats:
     async def close_table(self, request: pb.CloseTableRequest, call: Call) -> Answer:
         """End a table after the running hand."""
         fields.request_id(request.request_id)
+        by = call.caller.subject
+        is_host = call.caller.role is Role.PLAYER or bool(request.on_behalf_of)
+        if is_host:
+            by = call.caller.acting_player(request.on_behalf_of)
         actor = await self._tables.get(fields.an_id(request.table_id, "table_id"))
-        return await self._ask(actor, request, call, lambda _: CloseTable(call.caller.subject, actor.clock.now_ms()))
+        let_in(actor, viewer_of(call, request.on_behalf_of))
+
+        def build(state: TableState) -> CloseTable:
+            if is_host and by != state.hosting.host:
+                raise Rejected("NOT_HOST")
+            return CloseTable(by, actor.clock.now_ms())
+
+        return await self._ask(actor, request, call, build)
 
     async def _asked(
         self,

@@ -24,3 +24,5 @@ class TableSettings(ServiceSettings):
     """This process's name as an owner. A process started anew under the same name takes its tables back at once."""
     tables_per_player_max: int = Field(default=4, ge=1)
     """CL, table defaults: seats at more tables are refused."""
+    tables_per_host_max: int = Field(default=2, ge=1)
+    """Private tables that a player may host at once."""

@@ -16,6 +16,8 @@ from diwan.core.decider import Rejected
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.table.events import BuyInRefused, BuyInRequested, SeatReleased, TableEvent, TopUpRequested
+from diwan.core.table.hosting.entry import check_entry
+from diwan.core.table.hosting.events import HostChanged
 from diwan.wire.events import WireError
 from services.table.actor import Actor
 from services.table.cards import DeckLost, HandCards
@@ -48,6 +50,18 @@ _LIFE: Final = "#"
 
 def _instance_of(owner: str) -> str:
     return owner.rpartition(_LIFE)[0]
+
+
+def show_out(actor: Actor) -> None:
+    """End the streams of players who may not see the table any more (TB-3)."""
+    state, now = actor.state, actor.clock.now_ms()
+    if not state.config.is_private:
+        return
+    for player, is_bot in actor.hub.viewers():
+        try:
+            check_entry(state, player, now, is_bot=is_bot)
+        except Rejected as refusal:
+            actor.hub.end_player(player, refusal)
 
 
 class BrokenStream(Exception):  # noqa: N818
@@ -86,6 +100,10 @@ class Tables:
     def live(self) -> list[Actor]:
         """Return all tables that live here."""
         return list(self._actors.values())
+
+    def find(self, table_id: UUID) -> Actor | None:
+        """Return a table that lives here."""
+        return self._actors.get(table_id)
 
     async def get(self, table_id: UUID) -> Actor:
         """Return a table, taken over if nobody owns it.
@@ -229,8 +247,13 @@ class Tables:
                     self._unseat(event.player, actor.table_id)
                 case BuyInRefused():
                     self._unseat_absent(actor)
+                case HostChanged():
+                    self._names.want(event.host)
                 case _:
                     pass
+
+        if actor.state.config.is_private:
+            show_out(actor)
 
     def _follow(self, actor: Actor, number: int) -> None:
         seat = actor.state.seat(number)
@@ -301,6 +324,8 @@ class Tables:
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             for actor in self.live():
+                # An invitation may have run out meanwhile, which no event tells.
+                show_out(actor)
                 actor.hub.heartbeat(actor.clock.now_ms())
 
     async def _renew(self) -> None:

@@ -21,13 +21,30 @@ class Watcher(Source):
     ``player`` is whose own cards it may carry; the seat is looked up live. ``is_seat`` says that seeds can come back.
     """
 
-    __slots__ = ("_answers", "_end", "_frames", "_is_behind", "_is_ended", "_result", "_snapshot", "is_seat", "player")
+    __slots__ = (
+        "_answers",
+        "_end",
+        "_frames",
+        "_is_behind",
+        "_is_ended",
+        "_result",
+        "_snapshot",
+        "is_bot",
+        "is_seat",
+        "player",
+    )
 
     def __init__(
-        self, snapshot: Callable[["Watcher"], list[bytes]], player: str | None = None, *, is_seat: bool = True
+        self,
+        snapshot: Callable[["Watcher"], list[bytes]],
+        player: str | None = None,
+        *,
+        is_seat: bool = True,
+        is_bot: bool = False,
     ) -> None:
         super().__init__()
         self.player = player
+        self.is_bot = is_bot
         self.is_seat = is_seat
         self._snapshot = snapshot
         # Each with the answer that it is or carries, which is sent whatever becomes of the updates.

@@ -78,6 +78,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
     buy_in_max: Chips
     clocks: Clocks
     bots_fill: int
+    is_private: bool
     added: GameConditions
 
 
@@ -105,6 +106,7 @@ def conditions_of(config: TableConfig) -> Conditions:
             declaring_seconds=added.declaring_seconds,
         ),
         bots_fill=config.bots_fill,
+        is_private=config.is_private,
         added=added,
     )
 

@@ -14,12 +14,32 @@ create table table_index (
     seats smallint not null,
     chips smallint not null,
     bots_fill smallint not null,
+    is_private boolean not null,
+    host text not null,
+    join_code_hash bytea,
     config bytea not null
 );
 comment on column table_index.stake is 'The big blind; where there is none the smallest bet, in Capsa the unit.';
 comment on column table_index.chips is 'The number of ChipSource in the contract.';
 comment on column table_index.config is 'The settings as the message TableConfig; the columns before it are what a lobby is searched by.';
 create index table_index_open on table_index (created_at_ms desc, table_id desc) where not is_closed;
+
+create unique index table_index_code on table_index (join_code_hash) where join_code_hash is not null;
+create index table_index_host on table_index (host) where host <> '' and not is_closed;
+
+create table guest_index (
+    table_id uuid not null,
+    player text not null,
+    id uuid not null,
+    status smallint not null,
+    invited_by text not null,
+    sent_at_ms bigint not null,
+    expires_at_ms bigint not null,
+    primary key (table_id, player)
+);
+comment on table guest_index is 'The newest invitation of each player to each private table.';
+comment on column guest_index.status is 'The number of InvitationStatus in the contract; a pending one whose time is over is expired.';
+create index guest_index_player on guest_index (player, sent_at_ms desc, id desc);
 
 create table sitting_index (
     sitting uuid primary key,
@@ -73,8 +93,8 @@ create table directory (
     display_name text not null check (length(display_name) between 1 and 40)
 );
 
-grant select, insert, update, delete on table_index, sitting_index, hand_index, hand_seat, directory to table_rw;
-grant select on table_index, sitting_index, hand_index, hand_seat, directory to store_reader;
+grant select, insert, update, delete on table_index, guest_index, sitting_index, hand_index, hand_seat, directory to table_rw;
+grant select on table_index, guest_index, sitting_index, hand_index, hand_seat, directory to store_reader;
 
 -- migrate:down
-drop table directory, hand_seat, hand_index, sitting_index, table_index;
+drop table directory, hand_seat, hand_index, sitting_index, guest_index, table_index;
