@@ -209,7 +209,7 @@ _STAFF = {"CreateTable", "CloseTable"}
 @pytest.mark.parametrize(
     ("method", "role"),
     [
-        ("CreateTable", Role.PLAYER),
+        ("CreateTable", Role.BOT),
         ("CloseTable", Role.BOT),
         ("SitDown", Role.OPERATOR),
         ("Act", Role.AUDITOR),

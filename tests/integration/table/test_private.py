@@ -181,10 +181,8 @@ async def test_invitations_are_listed_as_they_stand_with_the_conditions(house):
         assert not declined.HasField("conditions"), "what the table is like now is not for who is no guest"
         only = status("INVITATION_STATUS_PENDING")
         assert [each async for each in c.private.invitations(status=only)] == []
-        async with asyncio.timeout(5):
-            # The table's clock and the listing's are two; it is over when the table says so.
-            while await reason_or_none(c.get(table_id)) != "INVITATION_EXPIRED":
-                await asyncio.sleep(0.05)
+        # The table's clock and the listing's are two; it is over when the table says so.
+        await eventually(lambda: reason_or_none(c.get(table_id)), lambda reason: reason == "INVITATION_EXPIRED")
         assert await reason_of(c.sit_down(table_id, 200)) == "INVITATION_EXPIRED"
         assert await reason_of(anext(aiter(a.private.invitations(table_id=table_id)))) == "NOT_HOST"
         pages = [each.player async for each in host.private.invitations(table_id=table_id, page_size=1)]

@@ -233,3 +233,11 @@ def imported_salt(told, position):
 
 def imported_nonce(told, version):
     return digest(fields("imported-nonce/v1", told, version))[:16]
+
+
+def join_code(typed):
+    """Section 15: a code as it was typed, to what stands in the log."""
+    plain = "".join(
+        {"O": "0", "I": "1", "L": "1"}.get(letter, letter) for letter in typed.upper() if letter not in " -"
+    )
+    return digest(fields("joincode/v1", plain))

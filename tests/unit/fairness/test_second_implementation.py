@@ -13,6 +13,7 @@ from diwan.core import fairness, hashing, merkle
 from diwan.core.cards import format_cards
 from diwan.history.phh.read import read_documents, read_hand
 from diwan.wire.imported import import_hand
+from services.table.codes import hash_of
 from tests.unit.fairness import second_implementation as second
 
 PAGE = Path(__file__).parents[3] / "docs/reference/hashing.md"
@@ -58,7 +59,7 @@ def test_the_second_implementation_knows_nothing_of_diwan():
 def test_every_section_has_vectors():
     sections = [int(number) for number in re.findall(r"^## (\d+)\. ", TEXT, re.MULTILINE)]
 
-    assert sections == list(range(1, 15))
+    assert sections == list(range(1, 16))
     assert all(_vectors(section) for section in sections)
 
 
@@ -301,3 +302,10 @@ def test_a_hand_is_imported_as_the_second_implementation_says():
     assert {event.stream_id for event in stored.events} == {stream_id.bytes}
     assert all(second.imported_nonce(told, event.version) in event.body for event in stored.events)
     assert all(second.imported_salt(told, reveal.position) == reveal.salt for reveal in stored.hidden)
+
+
+@given(st.text(alphabet="0123456789ABCDEFGHJKMNPQRSTVWXYZoil", min_size=16, max_size=16))
+def test_a_join_code_is_hashed_as_the_page_says(code):
+    v = _vectors(15)
+    assert second.join_code(v["code"]).hex() == v["code_hash"] == hash_of(v["code"]).hex()
+    assert second.join_code(code) == hash_of(code)
