@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from diwan.api.event.v1.event_pb2 import StoredEvent as StoredMessage
 from diwan.chassis.access import Role
 from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, refusal_text, running_stack
 from diwan.client import DiwanError, connect
@@ -141,7 +142,12 @@ async def gather(wanted: Wanted, tables_of: TablesOf) -> Gathered:
     started = next((one.event for one in entries if isinstance(one.event, HandStarted | CapsaStarted)), None)
     if started is None:
         raise ReplayFailedError(f"the answer holds no beginning of hand {wanted.hand_id}")
-    extra = () if wanted.lens == PUBLIC else await _opened(wanted, started, tables_of)
+    if wanted.lens == PUBLIC:
+        return Gathered(found.table_id, found.is_ended, tuple(entries), ())
+    extra, arranged = await _opened(wanted, started, tables_of)
+    # What these seats arranged came without its body before; the chain proves that it is what stands in the log.
+    bodies = {message.version: message for message in arranged}
+    entries = read_entries([bodies.get(message.version, message) for message in found.events])
     return Gathered(found.table_id, found.is_ended, tuple(entries), extra)
 
 
@@ -154,7 +160,10 @@ def read_entries(messages: Sequence[Any]) -> list[Entry]:
         raise ReplayFailedError(f"the log does not hold: {fault}") from fault
 
 
-async def _opened(wanted: Wanted, started: StartedEvent, tables_of: TablesOf) -> tuple[Reveal, ...]:
+async def _opened(
+    wanted: Wanted, started: StartedEvent, tables_of: TablesOf
+) -> tuple[tuple[Reveal, ...], Sequence[StoredMessage]]:
+    """Return the cards of the lens, proved, and in Capsa the events that tell what its seats arranged."""
     seat = wanted.seat
     if seat is None or wanted.reason:
         tables = tables_of(Role.AUDITOR, "replay")
@@ -165,7 +174,7 @@ async def _opened(wanted: Wanted, started: StartedEvent, tables_of: TablesOf) ->
     reveals = verified(started, (reveal for opened in answer.seats for reveal in read_reveals(opened.reveals)))
     if answer.secret:
         _check_secret(started, answer.secret)
-    return reveals
+    return reveals, answer.arranged
 
 
 def verified(started: StartedEvent, reveals: Iterable[Reveal]) -> tuple[Reveal, ...]:

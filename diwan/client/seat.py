@@ -7,9 +7,10 @@ from uuid import uuid4
 
 import grpc
 
+from diwan.api.event.v1 import capsa_pb2 as event_capsa_pb2
 from diwan.api.event.v1 import hand_pb2
+from diwan.api.table.v1 import capsa_pb2, view_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
-from diwan.api.table.v1 import view_pb2
 from diwan.client.connection import Connection
 from diwan.client.errors import DiwanError, error_of_refusal
 from diwan.client.fair import ProofKeeper, SeedKeeper
@@ -20,6 +21,9 @@ from diwan.client.streams import (
     version_after,
     write_message,
 )
+
+type Rows = Sequence[Sequence[int]]
+"""Front, middle and back, as cards of 0 to 51."""
 
 ANSWER_SECONDS_MAX: Final = 10.0
 UNREAD_MESSAGES_MAX: Final = 1024
@@ -189,6 +193,66 @@ class SeatStream:
         self._decided_turn = max(self._decided_turn, turn)
         return result
 
+    @property
+    def capsa_decision(self) -> capsa_pb2.CapsaDecision | None:
+        """The open decision of a hand of Capsa, if we are asked; who has locked may still unlock until all have."""
+        table = self.table
+        if table is None or not table.hand.capsa.HasField("decision") or table.version < self._used_version:
+            return None
+        decision = table.hand.capsa.decision
+        return decision if self.seat in decision.seats and decision.turn > self._decided_turn else None
+
+    async def save_draft(
+        self, turn: int, rows: Rows, *, request_id: str | None = None, seconds: float = ANSWER_SECONDS_MAX
+    ) -> pb.CommandResult:
+        """Keep front, middle and back as cards, complete or not, for when time runs out. Raises as `act` does."""
+        action = capsa_pb2.CapsaAction(turn=turn, save_draft=rows_message(rows))
+        return await self._ask(pb.PlayRequest(request_id=_id(request_id), capsa=action), seconds)
+
+    async def lock_set(
+        self,
+        turn: int,
+        rows: Rows,
+        *,
+        is_foul_confirmed: bool = False,
+        request_id: str | None = None,
+        seconds: float = ANSWER_SECONDS_MAX,
+    ) -> pb.CommandResult:
+        """Lock front, middle and back; one that fouls only if that is meant (FOULED_SET). Raises as `act` does."""
+        lock = capsa_pb2.CapsaLock(rows=rows_message(rows), is_foul_confirmed=is_foul_confirmed)
+        action = capsa_pb2.CapsaAction(turn=turn, lock=lock)
+        result = await self._ask(pb.PlayRequest(request_id=_id(request_id), capsa=action), seconds)
+        self._used_version = max(self._used_version, result.last_version)
+        return result
+
+    async def unlock(
+        self, turn: int, *, request_id: str | None = None, seconds: float = ANSWER_SECONDS_MAX
+    ) -> pb.CommandResult:
+        """Take a locked set back while others still set. Raises as `act` does."""
+        action = capsa_pb2.CapsaAction(turn=turn, unlock=capsa_pb2.CapsaUnlock())
+        result = await self._ask(pb.PlayRequest(request_id=_id(request_id), capsa=action), seconds)
+        self._used_version = max(self._used_version, result.last_version)
+        return result
+
+    async def answer_call(
+        self, turn: int, answer: str, *, request_id: str | None = None, seconds: float = ANSWER_SECONDS_MAX
+    ) -> pb.CommandResult:
+        """Say "play" or "surrender". Raises as `act` does."""
+        action = capsa_pb2.CapsaAction(turn=turn, answer=capsa_answer(answer))
+        result = await self._ask(pb.PlayRequest(request_id=_id(request_id), capsa=action), seconds)
+        self._decided_turn = max(self._decided_turn, turn)
+        return result
+
+    async def say_stake(
+        self,
+        stake: capsa_pb2.PairStakeAction,
+        *,
+        request_id: str | None = None,
+        seconds: float = ANSWER_SECONDS_MAX,
+    ) -> pb.CommandResult:
+        """Offer, accept or end a stake with another seat of Capsa. Raises as `act` does."""
+        return await self._ask(pb.PlayRequest(request_id=_id(request_id), pair_stake=stake), seconds)
+
     async def _ask(self, request: pb.PlayRequest, seconds: float) -> pb.CommandResult:
         if self._task is None or self._task.done():
             raise _unknown_outcome()
@@ -295,6 +359,17 @@ class SeatStream:
 
 def _id(request_id: str | None) -> str:
     return request_id or str(uuid4())
+
+
+def rows_message(rows: Rows) -> capsa_pb2.CapsaRows:
+    """Return front, middle and back as a message."""
+    front, middle, back = rows
+    return capsa_pb2.CapsaRows(front=front, middle=middle, back=back)
+
+
+def capsa_answer(answer: str) -> Any:
+    """Return the number of "play" or "surrender"; raises ValueError for a word that is neither."""
+    return event_capsa_pb2.CapsaAnswer.Value(f"CAPSA_ANSWER_{answer.upper()}")
 
 
 def action_of(turn: int, kind: int | str, to: int, *, is_all_in: bool) -> pb.Action:

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from diwan.api.event.v1 import table_pb2
-from diwan.api.table.v1 import history_pb2, lobby_pb2, view_pb2
+from diwan.api.table.v1 import capsa_pb2, history_pb2, lobby_pb2, view_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1.table_service_pb2_grpc import TableServiceStub
 from diwan.client.connection import Connection, subject_of
@@ -194,6 +194,24 @@ class Tables:
             on_behalf_of=player,
         )
         return (await self._connection.unary(self._stub.AnswerAnchor, request)).result
+
+    async def act_capsa(
+        self, table_id: str, action: capsa_pb2.CapsaAction, *, player: str = "", request_id: str | None = None
+    ) -> pb.CommandResult:
+        """Decide in a hand of Capsa by a unary call. A refusal is raised."""
+        request = pb.ActCapsaRequest(
+            request_id=request_id or new_request_id(), table_id=table_id, action=action, on_behalf_of=player
+        )
+        return (await self._connection.unary(self._stub.ActCapsa, request)).result
+
+    async def set_pair_stake(
+        self, table_id: str, stake: capsa_pb2.PairStakeAction, *, player: str = "", request_id: str | None = None
+    ) -> pb.CommandResult:
+        """Offer, accept or end a stake with another seat of Capsa by a unary call. A refusal is raised."""
+        request = pb.SetPairStakeRequest(
+            request_id=request_id or new_request_id(), table_id=table_id, stake=stake, on_behalf_of=player
+        )
+        return (await self._connection.unary(self._stub.SetPairStake, request)).result
 
     def watch(
         self, table_id: str, *, after_version: int = 0, player: str = "", patience_seconds: float = PATIENCE_SECONDS

@@ -17,10 +17,19 @@ from diwan.core.hand.betting import legal_actions
 from diwan.core.hand.events import CardGlanced, CardSwapped, HandStarted, Position
 from diwan.core.hand.pots import cut_pots
 from diwan.core.hand.state import EndedHand, LiveHand
+from diwan.core.redact_capsa import (
+    capsa_hand_view,
+    capsa_own_views,
+    capsa_private_view,
+    capsa_seat_view,
+    capsa_shown_to,
+    capsa_table_view,
+    live_capsa,
+)
 from diwan.core.table.config import TableConfig
 from diwan.core.table.events import TableEvent
 from diwan.core.table.games import TABLE_GAMES
-from diwan.core.table.playing import poker_of
+from diwan.core.table.playing import capsa_of, poker_of
 from diwan.core.table.state import SeatState, TableState
 from diwan.core.view import (
     Decision,
@@ -55,6 +64,7 @@ def view(state: TableState, cards: Cards, lens: Lens, *, names: Mapping[str, str
         hidden,
         {seat: cards[position] for seat, position in glanced.items() if lens.sees_seat(seat)},
         {seat: cards[position] for seat, position in discarded.items() if lens.sees_seat(seat)},
+        capsa_own_views(state, cards, lens),
     )
 
 
@@ -68,7 +78,7 @@ def public_view(state: TableState, cards: Cards, *, names: Mapping[str, str], ne
         epoch=state.epoch,
         settings=settings_view(state.config),
         seats=tuple([_seat_view(state, live, seat, cards, names) for seat in state.seats]),
-        hand=None if live is None else _hand_view(state, live, cards),
+        hand=_any_hand_view(state, cards),
         seed_exchange=None
         if exchange is None or state.is_closing
         else SeedExchangeView(
@@ -78,7 +88,15 @@ def public_view(state: TableState, cards: Cards, *, names: Mapping[str, str], ne
         is_closed=state.is_closed,
         host=state.hosting.host,
         is_paused=state.hosting.is_paused,
+        capsa=capsa_table_view(state),
     )
+
+
+def _any_hand_view(state: TableState, cards: Cards) -> HandView | None:
+    live, capsa = _live(state), capsa_of(state.hand)
+    if capsa is not None:
+        return capsa_hand_view(capsa, cards)
+    return None if live is None else _hand_view(state, live, cards)
 
 
 def private_view(state: TableState, player: str, reveal: Callable[[Position], Reveal]) -> PrivateView | None:
@@ -86,6 +104,11 @@ def private_view(state: TableState, player: str, reveal: Callable[[Position], Re
 
     Asked by player, not by seat: whoever takes a seat after a hand has no part in its cards.
     """
+    capsa = live_capsa(state)
+    if capsa is not None:
+        places = [place for place, seat in enumerate(capsa.deal.started.seats) if seat.player == player]
+        has_cards = bool(places and capsa.holdings)
+        return capsa_private_view(capsa, places[0], state.hand_id, reveal) if has_cards else None
     live = _live(state)
     if live is None or not live.holdings:
         return None
@@ -111,17 +134,20 @@ def shown_to(state: TableState, act: TableEvent) -> tuple[str, ...]:
             seat = state.seat(act.seat)
             return () if seat is None else (seat.player,)
         case _:
-            return ()
+            return capsa_shown_to(state, act)
 
 
 def holdings_of(state: TableState) -> Iterable[tuple[Seat, tuple[Position, ...]]]:
     """Return each dealt seat with the positions that it holds."""
-    live = _live(state)
+    live = _live(state) or live_capsa(state)
     return () if live is None else zip(live.deal.seats, live.holdings, strict=False)
 
 
 def settings_view(config: TableConfig) -> Settings:
     """Return what viewers need of a table's settings."""
+    if config.capsa is not None:
+        bounds = config.seats, config.buy_in_min, config.buy_in_max
+        return Settings(config.name, config.game, "", 0, 0, 0, *bounds)
     hand = config.hand
     return Settings(
         config.name,
@@ -145,6 +171,13 @@ def _seat_view(
     state: TableState, live: LiveHand | None, seat: SeatState, cards: Cards, names: Mapping[str, str]
 ) -> SeatView:
     name = names.get(seat.player) or (f"BOT {seat.player}" if seat.is_bot else seat.player)
+    capsa = live_capsa(state)
+    if capsa is not None:
+        plain = SeatView(seat.seat, seat.player, name, seat.is_bot, seat.stack, _status(state, seat))
+        own = capsa.deal.places.get(seat.seat)
+        if own is None or capsa.deal.started.seats[own].sitting != seat.sitting:
+            return plain
+        return capsa_seat_view(capsa, own, plain, cards, is_running=state.is_running)
     place = None if live is None else live.deal.places.get(seat.seat)
     # Another player may have taken the seat since the hand that is still shown.
     if live is None or place is None or live.deal.started.seats[place].sitting != seat.sitting:
@@ -177,7 +210,7 @@ def _status(state: TableState, seat: SeatState) -> SeatStatus:
         return "reserved"
     if seat.is_sitting_out:
         return "sitting_out"
-    is_waiting = (seat.is_new or seat.hands_missed) and TABLE_GAMES[state.config.hand.game].has_blinds
+    is_waiting = (seat.is_new or seat.hands_missed) and TABLE_GAMES[state.config.game].has_blinds
     return "waiting" if is_waiting else "playing"
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from diwan.core.cards import Card
 from diwan.core.fairness.deck import Reveal
+from diwan.core.games.capsa.view import CapsaHandView, CapsaOwnView, CapsaTableView
 
 type Seat = int
 type Chips = int
@@ -145,6 +146,7 @@ class HandView(Struct, frozen=True):
     rules_version: int
     sarab: SarabView | None = None
     naiko: NaikoView | None = None
+    capsa: CapsaHandView | None = None
 
 
 class SeedExchangeView(Struct, frozen=True):
@@ -184,12 +186,13 @@ class TableView(Struct, frozen=True):
     is_closed: bool
     host: str = ""  # of a private table
     is_paused: bool = False
+    capsa: CapsaTableView | None = None
 
 
 class PrivateView(Struct, frozen=True):
     """What only the holder of a seat may know: its own cards, with proofs.
 
-    In Naiko also the card of the deck that it looked at, and the one that it threw away.
+    In Naiko also the card of the deck that it looked at, and the one that it threw away; in Capsa what it arranged.
     """
 
     seat: Seat
@@ -197,6 +200,7 @@ class PrivateView(Struct, frozen=True):
     reveals: tuple[Reveal, ...]
     glanced: Reveal | None = None
     discarded: Reveal | None = None
+    capsa: CapsaOwnView | None = None
 
     def __repr__(self) -> str:
         return f"PrivateView(seat={self.seat}, hand_id={self.hand_id}, cards withheld)"
@@ -209,6 +213,7 @@ class SeatedView(Struct, frozen=True):
     own_cards: dict[Seat, tuple[Card, ...]]
     glanced: dict[Seat, Card] = {}
     discarded: dict[Seat, Card] = {}
+    capsa: dict[Seat, CapsaOwnView] = {}
 
     def __repr__(self) -> str:
         return f"SeatedView({self.table.table_id}, version={self.table.version}, cards withheld)"

@@ -30,6 +30,7 @@ __all__ = [
     "decode",
     "encode",
     "kind_name",
+    "type_id_of",
 ]
 
 type Event = TableEvent | LedgerCommitted
@@ -58,6 +59,11 @@ _READERS: Final = {
 
 
 _KIND_NAMES: Final = {_FIELDS[row.kind.__name__].number: row.kind.__name__ for row in _ROWS}
+
+
+def type_id_of(kind: type) -> int:
+    """Return the number that a kind of event has in the store and in its hash."""
+    return int(_FIELDS[kind.__name__].number)
 
 
 def kind_name(type_id: int) -> str:

@@ -1,11 +1,17 @@
 """Stored events as messages and back: nothing is interpreted, the body stays the bytes it is."""
 
 from hashlib import sha256
+from typing import Final
 
 from msgspec.structs import replace
 
 from diwan.api.event.v1.event_pb2 import StoredEvent as StoredMessage
+from diwan.core.games.capsa.events import DraftSaved, SetLocked
 from diwan.core.log import LoggedEvent
+from diwan.wire.events import type_id_of
+
+FOR_ONE_SEAT: Final = frozenset({type_id_of(DraftSaved), type_id_of(SetLocked)})
+"""Kinds of events whose bodies are for one seat alone (CS-22, CS-83); everybody else is told that they are there."""
 
 
 def stored_message(event: LoggedEvent) -> StoredMessage:
@@ -24,6 +30,11 @@ def stored_message(event: LoggedEvent) -> StoredMessage:
         hash=event.hash,
         body_hash=event.body_hash,
     )
+
+
+def public_event(event: LoggedEvent) -> LoggedEvent:
+    """Return an event as everybody may have it."""
+    return withheld(event) if event.type_id in FOR_ONE_SEAT else event
 
 
 def withheld(event: LoggedEvent) -> LoggedEvent:

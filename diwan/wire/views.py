@@ -7,7 +7,9 @@ from typing import Final, get_type_hints
 
 from diwan.api.table.v1 import view_pb2 as pb
 from diwan.core import view
+from diwan.core.games.capsa.view import CapsaHandView
 from diwan.core.table.config import TableConfig
+from diwan.wire import capsa_views
 from diwan.wire.hand import STREET_NUMBER as DEALT_STREET_NUMBER
 from diwan.wire.mapping import known, named, read_reveal, read_reveals, texts, write_reveal, write_reveals
 from diwan.wire.table import config_bytes, write_config
@@ -106,6 +108,8 @@ def _write_around_seats(message: pb.TableView, shown: view.TableView) -> None:
         message.host = shown.host
     if shown.is_paused:
         message.is_paused = True
+    if shown.capsa is not None:
+        capsa_views.write_table(message.capsa, shown.capsa)
 
 
 def _write_seat(message: pb.SeatView, seat: view.SeatView) -> None:
@@ -150,6 +154,8 @@ def _write_hand(message: pb.HandView, hand: view.HandView) -> None:
         message.sarab.cannot_fold.extend(hand.sarab.cannot_fold)
     if hand.naiko is not None:
         _write_naiko(message.naiko, hand.naiko)
+    if hand.capsa is not None:
+        capsa_views.write_hand(message.capsa, hand.capsa)
 
 
 def _write_naiko(message: pb.NaikoView, naiko: view.NaikoView) -> None:
@@ -192,6 +198,8 @@ def private_view_message(shown: view.PrivateView) -> pb.PrivateView:
         write_reveal(message.glanced, shown.glanced)
     if shown.discarded is not None:
         write_reveal(message.discarded, shown.discarded)
+    if shown.capsa is not None:
+        capsa_views.write_own(message.capsa, shown.capsa)
     return message
 
 
@@ -205,7 +213,7 @@ def read_table_view(message: pb.TableView) -> view.TableView:
         epoch=message.epoch,
         settings=view.Settings(
             config.name,
-            hand.game,
+            config.capsa.game if config.HasField("capsa") else hand.game,
             hand.limit,
             hand.small_blind,
             hand.big_blind,
@@ -225,6 +233,7 @@ def read_table_view(message: pb.TableView) -> view.TableView:
         is_closed=message.is_closed,
         host=message.host,
         is_paused=message.is_paused,
+        capsa=capsa_views.read_table(message.capsa) if message.HasField("capsa") else None,
     )
 
 
@@ -260,6 +269,18 @@ def _read_hand(message: pb.HandView) -> view.HandView:
         rules_version=message.rules_version,
         sarab=_read_sarab(message.sarab) if message.HasField("sarab") else None,
         naiko=_read_naiko(message.naiko) if message.HasField("naiko") else None,
+        capsa=_read_capsa(message) if message.HasField("capsa") else None,
+    )
+
+
+def _read_capsa(message: pb.HandView) -> CapsaHandView:
+    return capsa_views.read_hand(
+        message.capsa,
+        hand_id=message.hand_id,
+        hand_no=message.hand_no,
+        rules_version=message.rules_version,
+        button=message.button,
+        deck_root=message.deck_root,
     )
 
 
@@ -306,10 +327,13 @@ _POWERS: Final = texts(view.Power)
 
 def read_private_view(message: pb.PrivateView) -> view.PrivateView:
     """Return what a seat's holder alone may know; the proofs are unverified."""
+    reveals = read_reveals(message.reveals)
+    cards = tuple([reveal.card for reveal in reveals])
     return view.PrivateView(
         message.seat,
         message.hand_id,
-        read_reveals(message.reveals),
+        reveals,
         read_reveal(message.glanced) if message.HasField("glanced") else None,
         read_reveal(message.discarded) if message.HasField("discarded") else None,
+        capsa_views.read_own(message.capsa, message.seat, cards) if message.HasField("capsa") else None,
     )

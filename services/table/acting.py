@@ -3,6 +3,8 @@
 from typing import Final
 from uuid import UUID
 
+from google.protobuf.message import Message
+
 from diwan.api.event.v1 import hand_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.core.decider import Rejected
@@ -93,7 +95,7 @@ def _seat_of(state: TableState, player: str) -> Seat:
     return seat.seat
 
 
-def play_hash(method: str, table_id: UUID, player: str, said: pb.Action | pb.PowerUse | pb.AnchorAnswer) -> bytes:
+def play_hash(method: str, table_id: UUID, player: str, said: Message) -> bytes:
     """Return what the request id of something said in play is bound to, whichever way it comes."""
     content = table_id.bytes + player.encode() + b"\x00" + said.SerializeToString(deterministic=True)
     return request_hash(method, content)

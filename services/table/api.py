@@ -28,7 +28,7 @@ class TableServicer(TableStreams):
         hosts: Hosts,
         creation: Creation,
     ) -> None:
-        super().__init__(tables)
+        super().__init__(tables, seats.pace)
         self._seats = seats
         self._openings = openings
         self._hands = hands
@@ -95,6 +95,16 @@ class TableServicer(TableStreams):
         """Answer a Short Anchor."""
         answer = await self._seats.answer_anchor(request, call)
         return pb.AnswerAnchorResponse(result=result_message(request.request_id, answer))
+
+    async def ActCapsa(self, request: pb.ActCapsaRequest, call: Call) -> pb.ActCapsaResponse:
+        """Decide in a hand of Capsa."""
+        answer = await self._seats.act_capsa(request, call)
+        return pb.ActCapsaResponse(result=result_message(request.request_id, answer))
+
+    async def SetPairStake(self, request: pb.SetPairStakeRequest, call: Call) -> pb.SetPairStakeResponse:
+        """Offer, accept or end a stake of a pair's own."""
+        answer = await self._seats.set_pair_stake(request, call)
+        return pb.SetPairStakeResponse(result=result_message(request.request_id, answer))
 
     # ---- looking back -----------------------------------------------------------------------------------------------
 

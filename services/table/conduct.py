@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from diwan.chassis.store import Conflict
-from diwan.core.hand.commands import ExpireClock, MoveDeadline, VoidHand
-from diwan.core.hand.state import NOBODY, LiveHand
+from diwan.core.hand.commands import MoveDeadline, VoidHand
 from diwan.core.table.commands import CloseTable, CommitSecret, CommitSeeds, RecordRefusals, StandUp, StartNextHand
 from diwan.core.table.games import plan_next_hand
 from diwan.core.table.planning import NextHand
-from diwan.core.table.playing import live_of
+from diwan.core.table.playing import OpenClock, expiry, is_well_begun, live_of, open_clock
 from diwan.core.table.state import TableState
 from services.table.cards import DeckLost
 from services.table.ids import hand_id_of
@@ -90,31 +89,31 @@ class Conduct:
         actor = self._actor
         actor.stalled_ms = 0
         self._ready_since_ms = None
-        live = actor.state.hand
-        if not actor.state.is_running or not isinstance(live, LiveHand):
+        if not actor.state.is_running:
             return
         if not actor.cards.has_deck:
             _log.error("hand_interrupted", table=str(actor.table_id), hand=actor.state.hand_id)
             await actor.by_itself(VoidHand("interrupted", actor.state.version, actor.clock.now_ms()))
             return
-        if live.asked != NOBODY:
+        clock = open_clock(actor.state.hand)
+        if clock is not None:
             now = actor.clock.now_ms()
-            left = max(live.asked_until_ms - actor.silent_since_ms, GRACE_MS)
-            await self._move_deadline(live, now + left, now)
+            left = max(clock.deadline_ms - actor.silent_since_ms, GRACE_MS)
+            await self._move_deadline(clock, now + left, now)
 
     async def give_time_back(self) -> None:
         """Move the open decision's deadline by as long as we were away; where nobody decides, nothing was lost."""
         actor = self._actor
         stalled, actor.stalled_ms = actor.stalled_ms, 0
-        live, now = actor.state.hand, actor.clock.now_ms()
-        if actor.state.is_running and isinstance(live, LiveHand) and live.asked != NOBODY:
-            await self._move_deadline(live, max(live.asked_until_ms + stalled, now + GRACE_MS), now)
+        clock, now = open_clock(actor.state.hand), actor.clock.now_ms()
+        if clock is not None:
+            await self._move_deadline(clock, max(clock.deadline_ms + stalled, now + GRACE_MS), now)
 
-    async def _move_deadline(self, live: LiveHand, deadline_ms: int, now: int) -> None:
-        """Move the one clock that runs: the turn's, or that of a response window (NK-40)."""
-        if deadline_ms > live.asked_until_ms:
+    async def _move_deadline(self, clock: OpenClock, deadline_ms: int, now: int) -> None:
+        """Move the one clock that runs: the turn's, that of a response window (NK-40), that of setting or declaring."""
+        if deadline_ms > clock.deadline_ms:
             actor = self._actor
-            await actor.by_itself(MoveDeadline(live.asked_turn, deadline_ms, "outage", actor.state.version, now))
+            await actor.by_itself(MoveDeadline(clock.turn, deadline_ms, "outage", actor.state.version, now))
 
     # ---- when something is due --------------------------------------------------------------------------------------
 
@@ -130,14 +129,14 @@ class Conduct:
         return None if due is None else max(due, self._not_before_ms)
 
     def _wanted_ms(self, state: TableState) -> int | None:
-        live = state.hand
-        if state.is_running and isinstance(live, LiveHand):
-            if self._is_stalled(live):
+        if state.is_running:
+            clock = open_clock(state.hand)
+            if self._is_stalled(clock):
                 return 0
             seeds = self._seeds_due_ms(state)
-            if live.asked == NOBODY:
+            if clock is None:
                 return seeds
-            return live.asked_until_ms if seeds is None else min(live.asked_until_ms, seeds)
+            return clock.deadline_ms if seeds is None else min(clock.deadline_ms, seeds)
         return self._between_due_ms(state)
 
     async def act(self) -> None:
@@ -167,13 +166,13 @@ class Conduct:
         if wanted is None or now < wanted:
             await self._give_up_seats(state, now)
             return
-        live = state.hand
-        if state.is_running and isinstance(live, LiveHand):
-            if self._is_stalled(live):
+        if state.is_running:
+            clock = open_clock(state.hand)
+            expire = expiry(state.hand, state.version, now)
+            if self._is_stalled(clock):
                 await self.give_time_back()
-            elif live.asked != NOBODY and now >= live.asked_until_ms:
-                seat = live.deal.seats[live.asked]
-                await actor.by_itself(ExpireClock(seat, live.asked_turn, state.version, now))
+            elif clock is not None and expire is not None and now >= clock.deadline_ms:
+                await actor.by_itself(expire)
             else:
                 await self._commit_seeds(state, now)
             return
@@ -189,8 +188,8 @@ class Conduct:
             await actor.by_itself(VoidHand("interrupted", actor.state.version, now))
             self._faults = 0
 
-    def _is_stalled(self, live: LiveHand) -> bool:
-        return self._actor.stalled_ms > 0 and live.asked != NOBODY
+    def _is_stalled(self, clock: OpenClock | None) -> bool:
+        return self._actor.stalled_ms > 0 and clock is not None
 
     # ---- between hands ----------------------------------------------------------------------------------------------
 
@@ -254,9 +253,9 @@ class Conduct:
             return None
         if book.have_committed(state, self._asked_seats(state)):
             return 0
-        live = state.hand
-        if state.is_running and isinstance(live, LiveHand):
-            return 0 if live.board else exchange.opened_at_ms + COMMIT_MS
+        live = live_of(state.hand)
+        if state.is_running and live is not None:
+            return 0 if is_well_begun(live) else exchange.opened_at_ms + COMMIT_MS
         since = self._ready_since_ms
         return None if since is None else since + FIRST_HAND_MS // 2
 

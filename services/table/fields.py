@@ -22,7 +22,7 @@ CASE_CHARACTERS_MAX: Final = 100
 AMOUNT_MAX: Final = STACK_MAX - 1
 
 LIVE_GAMES: Final = ("holdem", "omaha", "naiko", "sarab")
-"""The games that tables are opened for; the usual one first."""
+"""The games with betting that tables are opened for, the usual one first; Capsa has settings of its own."""
 
 _LIMITS: Final = ("no_limit", "pot_limit")
 _SHOW_ALL_IN: Final = ("at_showdown", "at_once")
@@ -82,8 +82,6 @@ def short_text(text: str, field: str, most: int) -> str:
 def config(message: table_pb2.TableConfig) -> TableConfig:
     """Return a table's settings with what was left out at its default; whether they make sense is the core's to say."""
     is_capsa = message.HasField("capsa")
-    if is_capsa and "capsa" not in LIVE_GAMES:
-        raise Rejected("SETTING_INVALID", setting="capsa", why=" or ".join(LIVE_GAMES))
     capsa = capsa_settings(message.capsa, message.seats) if is_capsa else None
     # A table has one game: with both, the core says so.
     hand = HandSettings() if is_capsa and not message.HasField("hand") else _hand(message)

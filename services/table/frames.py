@@ -11,7 +11,7 @@ from diwan.api.event.v1.event_pb2 import StoredEvent as StoredMessage
 from diwan.api.table.v1.table_service_pb2 import Heartbeat, PlayResponse, Update, WatchResponse
 from diwan.api.table.v1.view_pb2 import PrivateView as PrivateMessage
 from diwan.chassis.store import StoredEvent
-from diwan.wire.stored import stored_message
+from diwan.wire.stored import public_event, stored_message
 from diwan.wire.views import varint
 
 
@@ -40,8 +40,8 @@ def stored_event_bytes(event: StoredEvent) -> bytes:
 
 
 def stored_event_message(event: StoredEvent) -> StoredMessage:
-    """Return a stored event as its message."""
-    return stored_message(event.logged())
+    """Return a stored event as its message, as everybody may have it."""
+    return stored_message(public_event(event.logged()))
 
 
 class UpdateFrame:

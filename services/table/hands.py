@@ -10,22 +10,25 @@ from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
 from diwan.chassis.store import EventStore, StoredEvent
 from diwan.core.decider import Rejected
-from diwan.history import Entry, hand_steps
-from diwan.wire.events import decode
+from diwan.core.games.capsa.events import DraftSaved, SetLocked
+from diwan.core.hand.events import Seat
+from diwan.core.log import LoggedEvent
+from diwan.history import Entry, Withheld, hand_steps
+from diwan.wire.events import decode, kind_name
 from diwan.wire.mapping import write_reveals
 from diwan.wire.steps import step_message
+from diwan.wire.stored import FOR_ONE_SEAT, withheld
 from services.table import fields
 from services.table.entry import Viewer, let_in, viewer_of
 from services.table.frames import stored_event_message
 from services.table.index import HandLine, Index, OwnHandLine
 from services.table.loaded import HandPlace
-from services.table.opening import OpenedHand, Openings
+from services.table.opening import EVENTS_OF_A_RUNNING_HAND, OpenedHand, Openings
 from services.table.paging import after_token, page_token
 from services.table.tables import Tables
 
 HANDS_A_PAGE_MAX: Final = 500
 STEPS_A_PAGE_MAX: Final = 200
-_EVENTS_OF_A_RUNNING_HAND: Final = 10_000
 
 
 class Hands:
@@ -52,7 +55,7 @@ class Hands:
         viewer = viewer_of(call, request.on_behalf_of)
         place = await self.place(fields.an_id(request.hand_id, "hand_id"))
         last = place.last_version
-        limit = last - place.first_version + 1 if last else _EVENTS_OF_A_RUNNING_HAND
+        limit = last - place.first_version + 1 if last else EVENTS_OF_A_RUNNING_HAND
         events = await self._store.read(place.table_id, place.first_version - 1, limit)
         if not viewer.is_staff and await self._is_private(place.table_id):
             self._check_known(place, events, viewer)
@@ -126,10 +129,10 @@ class Hands:
         write_reveals(response.reveals, reveals)
         following = [
             (step, event)
-            for step, event in zip(hand_steps(_entries(stored), reveals), stored, strict=True)
+            for step, event in zip(hand_steps(_entries(stored, seat), reveals), stored, strict=True)
             if event.version > request.after_version
         ]
-        response.steps.extend(step_message(step, event.logged()) for step, event in following[:size])
+        response.steps.extend(step_message(step, _seen_by(seat, event)) for step, event in following[:size])
         response.has_more = len(following) > size
         return response
 
@@ -146,13 +149,29 @@ def _has_one_of(players: Iterable[str], prefix: str) -> bool:
     return any(player.startswith(prefix) for player in players)
 
 
-def _entries(stored: Iterable[StoredEvent]) -> list[Entry]:
+def _entries(stored: Iterable[StoredEvent], seat: Seat) -> list[Entry]:
     entries: list[Entry] = []
     for each in stored:
         decoded = decode(each.type_id, each.schema_v, each.body)
-        event, command_id = decoded.event, each.command_id.bytes
+        command_id = each.command_id.bytes
+        event: object = decoded.event
+        if _is_for_another(event, seat):
+            event = Withheld(kind_name(each.type_id))
         entries.append(Entry(each.version, each.recorded_at_ms, command_id, event, decoded.reveals))  # type: ignore[arg-type]  # a table's
     return entries
+
+
+def _is_for_another(event: object, seat: Seat) -> bool:
+    """Say whether an event tells what another seat of Capsa arranged (CS-83)."""
+    return isinstance(event, DraftSaved | SetLocked) and event.seat != seat
+
+
+def _seen_by(seat: Seat, stored: StoredEvent) -> LoggedEvent:
+    logged = stored.logged()
+    if stored.type_id not in FOR_ONE_SEAT:
+        return logged
+    event = decode(stored.type_id, stored.schema_v, stored.body).event
+    return withheld(logged) if _is_for_another(event, seat) else logged
 
 
 def _whose(call: Call, player: str) -> str:

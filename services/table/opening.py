@@ -1,6 +1,7 @@
 """`OpenHand`: the only door to cards that are in no event (DESIGN 6, S5)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Final
 from uuid import UUID, uuid4
 
 from diwan.api.table.v1 import table_service_pb2 as pb
@@ -11,8 +12,8 @@ from diwan.chassis.store import EventStore, StoredEvent
 from diwan.chassis.vault import HandVault
 from diwan.core.decider import Rejected
 from diwan.core.fairness import CommittedDeck, Reveal, Secret, deal
-from diwan.core.games.capsa.events import CapsaStarted
-from diwan.core.hand.events import HandEnded, HandStarted, Position
+from diwan.core.games.capsa.events import CapsaStarted, DraftSaved, SetLocked
+from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.hashing import request_hash
 from diwan.core.table.commands import RecordOpening
 from diwan.core.table.events import TableEvent
@@ -20,20 +21,27 @@ from diwan.core.table.playing import StartedEvent
 from diwan.history import own_positions
 from diwan.wire.events import decode
 from diwan.wire.mapping import write_reveals
+from diwan.wire.stored import stored_message
 from services.table import fields
 from services.table.ids import opening_id_of
 from services.table.loaded import HandPlace
 from services.table.tables import Tables
+
+EVENTS_OF_A_RUNNING_HAND: Final = 10_000
+"""More than any hand has."""
 
 
 class OpenedHand:
     """A hand as its log tells it, with what is needed to make its deck again."""
 
     def __init__(self, events: Iterable[StoredEvent]) -> None:
-        decoded: list[TableEvent] = [
-            decode(stored.type_id, stored.schema_v, stored.body).event  # type: ignore[misc]  # a table's stream
-            for stored in events
-        ]
+        decoded: list[TableEvent] = []
+        self.arranged: list[tuple[int, StoredEvent]] = []
+        for stored in events:
+            event: TableEvent = decode(stored.type_id, stored.schema_v, stored.body).event  # type: ignore[assignment]  # a table's stream
+            decoded.append(event)
+            if isinstance(event, DraftSaved | SetLocked):
+                self.arranged.append((event.seat, stored))
         self.started = next((event for event in decoded if isinstance(event, HandStarted | CapsaStarted)), None)
         self.is_ended = any(isinstance(event, HandEnded) for event in decoded)
         dealt = () if self.started is None else self.started.seats
@@ -72,7 +80,7 @@ class Openings:
 
     async def events(self, place: HandPlace) -> list[StoredEvent]:
         """Return a hand's events with what lay between them, as far as it has come."""
-        limit = place.last_version - place.first_version + 1 if place.last_version else 1_000
+        limit = place.last_version - place.first_version + 1 if place.last_version else EVENTS_OF_A_RUNNING_HAND
         return await self._store.read(place.table_id, place.first_version - 1, limit)
 
     async def _for_player(
@@ -90,7 +98,7 @@ class Openings:
         if request.HasField("seat") and request.seat != seat:
             raise Rejected("NOT_YOUR_SEAT")
         deck = await self._opened_for_player(request, player, call, place, hand, started, seat)
-        return _response(deck, {seat: hand.holdings[seat]})
+        return _response(deck, hand, [seat])
 
     async def own_reveals(self, hand: OpenedHand, player: str, call: Call, place: HandPlace) -> tuple[Reveal, ...]:
         """Return the proofs of a player's own cards, recorded as by `open_hand`; raises as it does."""
@@ -134,8 +142,8 @@ class Openings:
         # An auditor's every look is an event of its own.
         await self._record(request, call.caller.subject, "auditor", lens, uuid4(), place.table_id)
         if request.HasField("seat"):
-            return _response(_deck(started, secret), {request.seat: hand.holdings[request.seat]})
-        response = _response(_deck(started, secret), hand.holdings)
+            return _response(_deck(started, secret), hand, [request.seat])
+        response = _response(_deck(started, secret), hand, sorted(hand.holdings))
         response.secret = bytes(secret)
         return response
 
@@ -173,9 +181,10 @@ def _deck(started: StartedEvent, secret: Secret) -> CommittedDeck:
     return deal(started.hand_id, secret, {each.seat: each.seed for each in started.seeds})
 
 
-def _response(deck: CommittedDeck, holdings: dict[int, tuple[Position, ...]]) -> pb.OpenHandResponse:
+def _response(deck: CommittedDeck, hand: OpenedHand, seats: Sequence[int]) -> pb.OpenHandResponse:
     response = pb.OpenHandResponse()
-    for seat, positions in sorted(holdings.items()):
+    for seat in seats:
         opened = response.seats.add(seat=seat)
-        write_reveals(opened.reveals, deck.reveals(positions))
+        write_reveals(opened.reveals, deck.reveals(hand.holdings[seat]))
+    response.arranged.extend(stored_message(stored.logged()) for seat, stored in hand.arranged if seat in seats)
     return response

@@ -9,12 +9,30 @@ from collections.abc import Callable
 from typing import Final
 
 from diwan.core.decider import Rejected
+from diwan.core.table.commands import TableCommand
+from diwan.core.table.state import TableState
+from services.table.asking import Build
 
 BURST: Final = 40
 CHANGES_A_SECOND: Final = 4.0
 """More than any hand at a screen; a player who comes and goes without end fills no log."""
 
 PLAYERS_KEPT: Final = 10_000
+
+
+def paced[S](pace: "Pace", building: Callable[[S, str, int], Build]) -> Callable[[S, str, int], Build]:
+    """Return what makes a command that its player may give only so often; counted when it is built, so a retry is free."""
+
+    def slowly(said: S, player: str, received_at_ms: int) -> Build:
+        build = building(said, player, received_at_ms)
+
+        def counted(state: TableState) -> TableCommand:
+            pace.take(player)
+            return build(state)
+
+        return counted
+
+    return slowly
 
 
 class Pace:

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from functools import partial
 from typing import Final
 
+from diwan.api.table.v1 import capsa_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
@@ -14,9 +15,11 @@ from diwan.core.table.state import SeatState
 from services.table import fields
 from services.table.acting import acting, answering, play_hash, using
 from services.table.actor import Actor
+from services.table.arranging import arranging, staking
 from services.table.asking import ASKS_A_PLAYER_MAX, Answer, Ask, Build
 from services.table.entry import let_in, viewer_of
 from services.table.ids import command_id_of, hand_id_of
+from services.table.pace import Pace, paced
 from services.table.tables import Tables
 from services.table.watchers import Watcher
 
@@ -33,8 +36,9 @@ ECHO_CHARACTERS_MAX: Final = 64
 class TableStreams:
     """The streams of ``TableService``: each lets a watcher in, hands it to be written from, and lets it go."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, pace: Pace) -> None:
         self._tables = tables
+        self._pace = pace
 
     async def Watch(self, request: pb.WatchRequest, call: Call) -> AsyncGenerator[Watcher, None]:
         """Follow a table; a seat's holder also gets the seat's own cards."""
@@ -62,7 +66,7 @@ class TableStreams:
         watcher = Watcher(actor.hub.snapshot, player, is_bot=viewer.is_bot)
         actor.hub.attach(watcher, attach.attach.after_version)
         actor.came(player)
-        reader = _Reader(actor, watcher, player, call.caller.subject)
+        reader = _Reader(actor, watcher, player, call.caller.subject, self._pace)
         reading = asyncio.create_task(reader.read(requests), name=f"play-{player}")
         try:
             yield watcher
@@ -75,11 +79,12 @@ class TableStreams:
 class _Reader:
     """Takes what one seat says. Nothing waits here for the table: answers come as frames of the stream."""
 
-    def __init__(self, actor: Actor, watcher: Watcher, player: str, subject: str) -> None:
+    def __init__(self, actor: Actor, watcher: Watcher, player: str, subject: str, pace: Pace) -> None:
         self._actor = actor
         self._watcher = watcher
         self._player = player
         self._subject = subject
+        self._pace = pace
         self._unanswered = 0
         self._has_room: asyncio.Future[None] | None = None
 
@@ -115,6 +120,10 @@ class _Reader:
                 self._ask(request.request_id, "UsePower", using, request.use_power)
             elif kind == "answer_anchor":
                 self._ask(request.request_id, "AnswerAnchor", answering, request.answer_anchor)
+            elif kind == "capsa":
+                self._ask(request.request_id, "ActCapsa", arranging(self._actor.cards), request.capsa)
+            elif kind == "pair_stake":
+                self._ask(request.request_id, "SetPairStake", paced(self._pace, staking), request.pair_stake)
             elif kind == "commit_seed":
                 self._commit_seed(request.commit_seed)
             elif kind == "open_seed":
@@ -124,7 +133,7 @@ class _Reader:
             return False
         return True
 
-    def _ask[S: (pb.Action, pb.PowerUse, pb.AnchorAnswer)](
+    def _ask[S: (pb.Action, pb.PowerUse, pb.AnchorAnswer, capsa_pb2.CapsaAction, capsa_pb2.PairStakeAction)](
         self, request_id: str, method: str, building: Callable[[S, str, int], Build], said: S
     ) -> None:
         """Ask the table for what was said; ``building`` makes the command of it."""

@@ -7,6 +7,9 @@ from diwan.core.table.events import RefusalCount
 
 REASONS_PER_SEAT_MAX: Final = 16
 
+_ABOUT_CARDS: Final = frozenset({"FOULED_SET"})
+"""Reasons that say something about what a seat arranged, which is for it alone (CS-22, CS-83)."""
+
 
 class Refusals:
     """Counts by seat and reason since the last hand's end."""
@@ -16,6 +19,8 @@ class Refusals:
 
     def count(self, seat: Seat, reason: str) -> None:
         """Count one; reasons beyond the limit are left out, the number of players' ideas is not."""
+        if reason in _ABOUT_CARDS:
+            return
         of_seat = self._counts.setdefault(seat, {})
         if reason in of_seat or len(of_seat) < REASONS_PER_SEAT_MAX:
             of_seat[reason] = of_seat.get(reason, 0) + 1

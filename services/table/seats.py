@@ -14,18 +14,21 @@ from diwan.core.table.state import TableState
 from services.table import fields
 from services.table.acting import acting, answering, play_hash, using
 from services.table.actor import Actor
+from services.table.arranging import arranging, staking
 from services.table.asking import Answer, Build, Reply, no_reply
 from services.table.entry import let_in, viewer_of
 from services.table.ids import command_id_of, resolution_id_of, transfer_id_of
 from services.table.index import Index
-from services.table.pace import Pace
+from services.table.pace import Pace, paced
 from services.table.saga import BuyIns
 from services.table.tables import Tables
 
 type SeatRequest = (
     pb.SitDownRequest | pb.TopUpRequest | pb.SetSittingOutRequest | pb.StandUpRequest | pb.CloseTableRequest
 )
-type PlayedRequest = pb.ActRequest | pb.UsePowerRequest | pb.AnswerAnchorRequest
+type PlayedRequest = (
+    pb.ActRequest | pb.UsePowerRequest | pb.AnswerAnchorRequest | pb.ActCapsaRequest | pb.SetPairStakeRequest
+)
 
 
 class Seats:
@@ -150,6 +153,24 @@ class Seats:
             raise Rejected("FIELD_REQUIRED", field="answer")
         build = answering(request.answer, player, actor.clock.now_ms())
         hashed = play_hash("AnswerAnchor", actor.table_id, player, request.answer)
+        return await self._say(actor, request, call, player, build, hashed)
+
+    async def act_capsa(self, request: pb.ActCapsaRequest, call: Call) -> Answer:
+        """Decide in a hand of Capsa; the same request id by stream is the same request."""
+        player, actor = await self._asked(request, call)
+        if not request.HasField("action"):
+            raise Rejected("FIELD_REQUIRED", field="action")
+        build = arranging(actor.cards)(request.action, player, actor.clock.now_ms())
+        hashed = play_hash("ActCapsa", actor.table_id, player, request.action)
+        return await self._say(actor, request, call, player, build, hashed)
+
+    async def set_pair_stake(self, request: pb.SetPairStakeRequest, call: Call) -> Answer:
+        """Say something about a stake of a pair's own; the same request id by stream is the same request."""
+        player, actor = await self._asked(request, call)
+        if not request.HasField("stake"):
+            raise Rejected("FIELD_REQUIRED", field="stake")
+        build = paced(self._pace, staking)(request.stake, player, actor.clock.now_ms())
+        hashed = play_hash("SetPairStake", actor.table_id, player, request.stake)
         return await self._say(actor, request, call, player, build, hashed)
 
     async def _say(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import get_args
 
+from msgspec import Struct
+
 from diwan.core.cards import Card
 from diwan.core.decider import Rejected
 from diwan.core.games.capsa.commands import (
@@ -37,12 +39,12 @@ from diwan.core.games.capsa.events import (
 from diwan.core.games.capsa.evolve import evolve as evolve_capsa
 from diwan.core.games.capsa.inverse import command_of as capsa_command_of
 from diwan.core.games.capsa.state import CapsaState, EndedCapsa, LiveCapsa
-from diwan.core.hand.commands import HandCommand, MoveDeadline, VoidHand
+from diwan.core.hand.commands import ExpireClock, HandCommand, MoveDeadline, VoidHand
 from diwan.core.hand.decide import advance as advance_hand
 from diwan.core.hand.events import HandEvent, HandStarted, Position, Seat
 from diwan.core.hand.evolve import evolve as evolve_hand
 from diwan.core.hand.inverse import command_of as hand_command_of
-from diwan.core.hand.state import EndedHand, HandState, LiveHand
+from diwan.core.hand.state import NOBODY, EndedHand, HandState, LiveHand
 from diwan.core.reasons import Reason
 
 type PlayedHand = HandState | CapsaState
@@ -122,3 +124,33 @@ def is_awaited(hand: LiveCapsa, seat: Seat) -> bool:
         play = hand.plays[place]
         return play.natural is None and play.locked is None
     return hand.asked == place
+
+
+class OpenClock(Struct, frozen=True):
+    """The one clock of a hand that runs now: what an answer must name, and until when it is waited for."""
+
+    turn: int
+    deadline_ms: int
+
+
+def open_clock(hand: PlayedHand | None) -> OpenClock | None:
+    """Return the clock that runs: of a turn, a response window, the setting of sets or an answer; None where none does."""
+    if isinstance(hand, LiveHand) and hand.asked != NOBODY:
+        return OpenClock(hand.asked_turn, hand.asked_until_ms)
+    if isinstance(hand, LiveCapsa) and (hand.phase == "setting" or hand.asked != NOBODY):
+        return OpenClock(hand.turn, hand.deadline_ms)
+    return None
+
+
+def expiry(hand: PlayedHand | None, version: int, now_ms: int) -> ExpireClock | ExpireCapsaClock | None:
+    """Return the command for the running clock when its time is over."""
+    if isinstance(hand, LiveHand) and hand.asked != NOBODY:
+        return ExpireClock(hand.deal.seats[hand.asked], hand.asked_turn, version, now_ms)
+    if isinstance(hand, LiveCapsa) and open_clock(hand) is not None:
+        return ExpireCapsaClock(None, hand.turn, version, now_ms)
+    return None
+
+
+def is_well_begun(hand: LiveHand | LiveCapsa) -> bool:
+    """Say whether a hand is so far on that there is little time left for anything beside it."""
+    return bool(hand.board) if isinstance(hand, LiveHand) else hand.phase == "declaring"

@@ -34,7 +34,7 @@ _SIZES = (3, 5, 5)
 def view(state: CapsaState, cards: Cards, lens: Lens) -> CapsaView:
     """Return what a lens shows: the public view, and what the seats that it may look into know beyond it."""
     live = _live(state)
-    own = [_own_view(live, place, cards) for place, seat in enumerate(live.deal.seats) if lens.sees_seat(seat)]
+    own = [own_view(live, place, cards) for place, seat in enumerate(live.deal.seats) if lens.sees_seat(seat)]
     return CapsaView(public_view(state, cards), tuple(own))
 
 
@@ -160,7 +160,7 @@ def _decision(live: LiveCapsa) -> CapsaDecision | None:
     return CapsaDecision("answer", asked, live.turn, live.deadline_ms, surrender.allowed, surrender.price)
 
 
-def _own_view(live: LiveCapsa, place: Place, cards: Cards) -> CapsaOwnView:
+def own_view(live: LiveCapsa, place: Place, cards: Cards) -> CapsaOwnView:
     play, wheel = live.plays[place], live.deal.started.settings.wheel
     locked = None if play.locked is None else play.locked.arrangement
     return CapsaOwnView(

@@ -126,6 +126,37 @@ class CapsaView(Struct, frozen=True):
         return f"CapsaView({self.hand.hand_id}, {self.hand.phase}, cards withheld)"
 
 
+class StakeOfferView(Struct, frozen=True):
+    """A stake that one seat offers another (CS-62)."""
+
+    seat: Seat
+    other: Seat
+    unit: Chips
+
+
+class PairStakeView(Struct, frozen=True):
+    """A stake that a pair agreed upon, from the next deal on."""
+
+    a: Seat
+    b: Seat
+    unit: Chips
+
+
+class ShortageView(Struct, frozen=True):
+    """A seat that would be dealt out of the next hand, and the chips that it would need (RESERVE_TOO_SMALL, CS-65)."""
+
+    seat: Seat
+    reserve: Chips
+
+
+class CapsaTableView(Struct, frozen=True):
+    """What a table of Capsa has between its hands."""
+
+    offers: tuple[StakeOfferView, ...]
+    pair_units: tuple[PairStakeView, ...]
+    shortages: tuple[ShortageView, ...]
+
+
 class SeatLocked(Struct, frozen=True, tag=True):
     """What others see of a locked set: that it is locked (CS-22)."""
 
