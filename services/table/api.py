@@ -10,6 +10,7 @@ from services.table.hands import Hands
 from services.table.hosting import Hosts
 from services.table.lobby import Lobby, coming, conditions_for, view_of
 from services.table.opening import Openings
+from services.table.pace import Pace
 from services.table.play import TableStreams, result_message
 from services.table.seats import Seats
 from services.table.tables import Tables
@@ -27,8 +28,9 @@ class TableServicer(TableStreams):
         lobby: Lobby,
         hosts: Hosts,
         creation: Creation,
+        pace: Pace,
     ) -> None:
-        super().__init__(tables, seats.pace)
+        super().__init__(tables, pace)
         self._seats = seats
         self._openings = openings
         self._hands = hands

@@ -99,7 +99,7 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         hosts = Hosts(tables, index, names, pace, clock.now_ms, hosted_max=settings.tables_per_host_max)
         creation = Creation(tables, index, hosts, store, clock.now_ms)
         lobby = Lobby(tables, index, clock.now_ms)
-        servicer = TableServicer(tables, seats, openings, hands, lobby, hosts, creation)
+        servicer = TableServicer(tables, seats, openings, hands, lobby, hosts, creation, pace)
         yield Service(
             served=[Served(DESCRIPTOR.services_by_name["TableService"], servicer), served_feed(feed)],
             background={
