@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from diwan.api.event.v1.event_pb2 import StoredEvent as StoredMessage
 from diwan.chassis.access import Role
 from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, refusal_text, running_stack
 from diwan.client import DiwanError, connect
@@ -162,7 +161,7 @@ def read_entries(messages: Sequence[Any]) -> list[Entry]:
 
 async def _opened(
     wanted: Wanted, started: StartedEvent, tables_of: TablesOf
-) -> tuple[tuple[Reveal, ...], Sequence[StoredMessage]]:
+) -> tuple[tuple[Reveal, ...], Sequence[Any]]:
     """Return the cards of the lens, proved, and in Capsa the events that tell what its seats arranged."""
     seat = wanted.seat
     if seat is None or wanted.reason:
