@@ -143,12 +143,13 @@ class Ledger:
         self._answer_seconds = answer_seconds
         self._pending: deque[_Waiting] = deque()
         self._work = asyncio.Event()
-        self._crowd = asyncio.Event()
         self._memory = Memory()
         self._connection: Connection | None = None
         self._reader: Connection | None = None
         self._closing = False
         self._doubtful: _Attempt | None = None
+        self._flying: _Attempt | None = None
+        self._looking: asyncio.Task[None] | None = None
         self._ahead: _Attempt | None = None
 
     async def prepare(self) -> None:
@@ -167,8 +168,7 @@ class Ledger:
         answer: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
         self._pending.append(_Waiting(Work(request, remembered), answer))
         self._work.set()
-        if len(self._pending) >= AHEAD_MIN:
-            self._crowd.set()
+        self._maybe_look_ahead()
         return await answer
 
     async def close(self) -> None:
@@ -259,54 +259,52 @@ class Ledger:
         return flying.isdisjoint(work.transfer_ids) and self._memory.may_go_ahead(work.request)
 
     async def _commit(self, connection: Connection, attempt: _Attempt) -> None:
+        try:
+            await limited(connection, self._committed(connection, attempt), STATEMENT_SECONDS)
+        finally:
+            self._flying = None
+            if self._looking is not None:
+                await asyncio.wait({self._looking})
+                self._looking = None
+        self._resolve(attempt)
+
+    async def _committed(self, connection: Connection, attempt: _Attempt) -> None:
         if attempt.draft is None and not attempt.is_remembered:
-            attempt.draft = await limited(connection, self._draft(connection, attempt), STATEMENT_SECONDS)
+            attempt.draft = await self._draft(connection, attempt)
         for waiting in attempt.waiting:
             waiting.is_tried = True
-        if attempt.draft is None:
-            await self._commit_locked(connection, attempt)
-        elif not await self._write(connection, attempt, attempt.draft):
+        if attempt.draft is not None:
+            self._flying = attempt
+            self._maybe_look_ahead()
+            if await write_in(connection, attempt.draft):
+                return
             # Somebody else moved the ledger, and nothing was written: decided again, under the lock.
-            self._forget()
-            attempt.draft = None
-            await self._commit_locked(connection, attempt)
-        self._resolve(attempt)
+            self._flying = None
+            self._memory.forget()
+            if self._ahead is not None:
+                self._ahead.draft = None
+        async with connection.transaction():
+            attempt.draft = await post_in(
+                connection, attempt.works, bots_float=self.bots_float, event_id=attempt.event_id
+            )
+        self._memory.keep(attempt.draft)
 
     async def _draft(self, connection: Connection, attempt: _Attempt, in_flight: int = 0) -> Draft | None:
         return await self._memory.draft(
             connection, attempt.works, bots_float=self.bots_float, event_id=attempt.event_id, in_flight=in_flight
         )
 
-    async def _commit_locked(self, connection: Connection, attempt: _Attempt) -> None:
-        async def unit() -> Draft:
-            async with connection.transaction():
-                attempt.draft = await post_in(
-                    connection, attempt.works, bots_float=self.bots_float, event_id=attempt.event_id
-                )
-            return attempt.draft
-
-        draft = await limited(connection, unit(), STATEMENT_SECONDS)
-        self._memory.keep(draft)
-
-    async def _write(self, connection: Connection, attempt: _Attempt, draft: Draft) -> bool:
-        """Write a draft, and decide the next commit meanwhile."""
-        ahead = asyncio.create_task(self._look_ahead(attempt))
-        try:
-            return await limited(connection, write_in(connection, draft), STATEMENT_SECONDS)
-        finally:
-            if self._ahead is None:
-                ahead.cancel()
-            await asyncio.wait({ahead})
+    def _maybe_look_ahead(self) -> None:
+        """Begin to decide the next commit, if one is in flight and enough requests wait."""
+        if self._flying is not None and self._looking is None and len(self._pending) >= AHEAD_MIN:
+            self._looking = asyncio.create_task(self._look_ahead(self._flying))
 
     async def _look_ahead(self, flying: _Attempt) -> None:
-        if len(self._pending) < AHEAD_MIN:
-            self._crowd.clear()
-            await self._crowd.wait()
-        attempt = self._ahead = _Attempt(self._take(flying))
+        attempt = _Attempt(self._take(flying))
+        if not attempt.waiting:
+            return
+        self._ahead = attempt
         try:
-            if not attempt.waiting:
-                self._ahead = None
-                return
             if self._reader is None:
                 self._reader = await asyncio.wait_for(self._connect(), STATEMENT_SECONDS)
             draft = self._draft(self._reader, attempt, in_flight=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import sha1
 from typing import Final
 
@@ -57,6 +58,7 @@ def named_id(namespace: str, name: str) -> str:
     return uuid_text(bytes(digest))
 
 
+@lru_cache(maxsize=65_536)
 def account_of(kind: AccountKind, owner: str) -> AccountOpened:
     """Return the account of a kind that belongs to an owner; a kind that has only one account names itself."""
     if KINDS[kind].has_one:
