@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from diwan.api.event.v1 import table_pb2
-from diwan.api.table.v1 import capsa_pb2, history_pb2, lobby_pb2, view_pb2
+from diwan.api.table.v1 import capsa_pb2, exclusions_pb2, history_pb2, lobby_pb2, view_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1.table_service_pb2_grpc import TableServiceStub
 from diwan.client.connection import Connection, subject_of
@@ -238,6 +238,49 @@ class Tables:
             contributes_seeds=contributes_seeds,
             patience_seconds=patience_seconds,
         )
+
+    async def set_exclusion(
+        self,
+        player: str,
+        *,
+        reason: str,
+        apart_from: str = "",
+        note: str = "",
+        valid_seconds: int = 0,
+        request_id: str | None = None,
+    ) -> exclusions_pb2.Exclusion:
+        """Keep a player from all tables, or from those where ``apart_from`` sits; for operators."""
+        request = exclusions_pb2.SetExclusionRequest(
+            request_id=request_id or new_request_id(),
+            player=player,
+            apart_from=apart_from,
+            reason=reason,
+            note=note,
+            valid_seconds=valid_seconds,
+        )
+        return (await self._connection.unary(self._stub.SetExclusion, request)).exclusion
+
+    async def lift_exclusion(
+        self, exclusion_id: str, *, reason: str, request_id: str | None = None
+    ) -> exclusions_pb2.Exclusion:
+        """Lift an exclusion; for operators."""
+        request = exclusions_pb2.LiftExclusionRequest(
+            request_id=request_id or new_request_id(), exclusion_id=exclusion_id, reason=reason
+        )
+        return (await self._connection.unary(self._stub.LiftExclusion, request)).exclusion
+
+    async def exclusions(
+        self, *, player: str = "", includes_past: bool = False, page_size: int = 100
+    ) -> AsyncIterator[exclusions_pb2.Exclusion]:
+        """Iterate over exclusions, newest first; for operators and auditors."""
+        request = exclusions_pb2.ListExclusionsRequest(player=player, includes_past=includes_past, page_size=page_size)
+        while True:
+            page = await self._connection.unary(self._stub.ListExclusions, request)
+            for exclusion in page.exclusions:
+                yield exclusion
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
 
     async def open_hand(
         self, hand_id: str, *, seat: int | None = None, reason: str = "", case_id: str = "", player: str = ""

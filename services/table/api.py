@@ -1,11 +1,12 @@
 """The servicer of the contract: looks at fields, finds the table, says the answer. What may happen the core decides."""
 
-from diwan.api.table.v1 import history_pb2, hosting_pb2
+from diwan.api.table.v1 import exclusions_pb2, history_pb2, hosting_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.calls import Call
 from services.table import fields
 from services.table.creating import Creation
 from services.table.entry import let_in, viewer_of
+from services.table.exclusions import Exclusions
 from services.table.hands import Hands
 from services.table.hosting import Hosts
 from services.table.lobby import Lobby, coming, conditions_for, view_of
@@ -28,6 +29,7 @@ class TableServicer(TableStreams):
         lobby: Lobby,
         hosts: Hosts,
         creation: Creation,
+        exclusions: Exclusions,
         pace: Pace,
     ) -> None:
         super().__init__(tables, pace)
@@ -37,6 +39,7 @@ class TableServicer(TableStreams):
         self._lobby = lobby
         self._hosts = hosts
         self._creation = creation
+        self._exclusions = exclusions
 
     # ---- tables -----------------------------------------------------------------------------------------------------
 
@@ -192,3 +195,23 @@ class TableServicer(TableStreams):
     ) -> hosting_pb2.HandOverTableResponse:
         """Make a guest the host."""
         return await self._hosts.hand_over(request, call)
+
+    # ---- who may not sit --------------------------------------------------------------------------------------------
+
+    async def SetExclusion(
+        self, request: exclusions_pb2.SetExclusionRequest, call: Call
+    ) -> exclusions_pb2.SetExclusionResponse:
+        """Keep a player from all tables, or a pair apart."""
+        return await self._exclusions.set(request, call)
+
+    async def LiftExclusion(
+        self, request: exclusions_pb2.LiftExclusionRequest, call: Call
+    ) -> exclusions_pb2.LiftExclusionResponse:
+        """Lift an exclusion."""
+        return await self._exclusions.lift(request, call)
+
+    async def ListExclusions(
+        self, request: exclusions_pb2.ListExclusionsRequest, _call: Call
+    ) -> exclusions_pb2.ListExclusionsResponse:
+        """Return exclusions, newest first."""
+        return await self._exclusions.listed(request)

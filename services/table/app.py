@@ -29,6 +29,7 @@ from services.table import projections
 from services.table.api import TableServicer
 from services.table.clock import TableClock
 from services.table.creating import Creation
+from services.table.exclusions import Exclusions
 from services.table.hands import Hands
 from services.table.hosting import Hosts
 from services.table.ids import FEED_ID
@@ -93,13 +94,15 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         # What stands by now lives as long as the process: no collection need look at it again.
         gc.freeze()
         pace = Pace()
-        seats = Seats(tables, store, index, buy_ins, pace, tables_per_player_max=settings.tables_per_player_max)
+        exclusions = Exclusions(database, clock.now_ms)
+        tables_max = settings.tables_per_player_max
+        seats = Seats(tables, store, index, buy_ins, pace, exclusions, tables_per_player_max=tables_max)
         openings = Openings(tables, store, vault)
         hands = Hands(tables, openings, store, index)
         hosts = Hosts(tables, index, names, pace, clock.now_ms, hosted_max=settings.tables_per_host_max)
         creation = Creation(tables, index, hosts, store, clock.now_ms)
         lobby = Lobby(tables, index, clock.now_ms)
-        servicer = TableServicer(tables, seats, openings, hands, lobby, hosts, creation, pace)
+        servicer = TableServicer(tables, seats, openings, hands, lobby, hosts, creation, exclusions, pace)
         yield Service(
             served=[Served(DESCRIPTOR.services_by_name["TableService"], servicer), served_feed(feed)],
             background={

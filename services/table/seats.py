@@ -10,6 +10,7 @@ from diwan.chassis.store import EventStore
 from diwan.core.decider import Rejected
 from diwan.core.table.commands import CloseTable, RequestSeat, RequestTopUp, SitIn, SitOut, StandUp, TableCommand
 from diwan.core.table.events import BuyInRequested, SeatCause, TableEvent
+from diwan.core.table.hosting.entry import check_entry
 from diwan.core.table.state import TableState
 from services.table import fields
 from services.table.acting import acting, answering, play_hash, using
@@ -17,6 +18,7 @@ from services.table.actor import Actor
 from services.table.arranging import arranging, staking
 from services.table.asking import Answer, Build, Reply, no_reply
 from services.table.entry import let_in, viewer_of
+from services.table.exclusions import Exclusions
 from services.table.ids import command_id_of, resolution_id_of, transfer_id_of
 from services.table.index import Index
 from services.table.pace import Pace, paced
@@ -41,6 +43,7 @@ class Seats:
         index: Index,
         buy_ins: BuyIns,
         pace: Pace,
+        exclusions: Exclusions,
         *,
         tables_per_player_max: int,
     ) -> None:
@@ -50,17 +53,24 @@ class Seats:
         self._buy_ins = buy_ins
         self._tables_max = tables_per_player_max
         self._pace = pace
+        self._exclusions = exclusions
+        self._sitting: set[tuple[str, UUID]] = set()
 
     async def sit_down(self, request: pb.SitDownRequest, call: Call) -> tuple[Answer, int]:
         """Reserve a seat and wait for the wallet's answer; returns the seat too."""
         player, actor = await self._asked(request, call)
         fields.amount(request.amount)
         elsewhere = await self._index.tables_of(player)
+        kept = await self._exclusions.of(player)
         transfer = transfer_id_of(actor.table_id, command_id_of(call.caller.subject, request.request_id))
 
         def build(state: TableState) -> RequestSeat:
+            # First the door: who is not invited learns nothing of who sits inside.
+            check_entry(state, player, actor.clock.now_ms(), is_bot=call.caller.role is Role.BOT)
+            kept.check(state, player)
             if state.seat_of(player) is None and len(self._other_tables(player, actor, elsewhere)) >= self._tables_max:
                 raise Rejected("TOO_MANY_TABLES", max=self._tables_max)
+            self._sitting.add((player, actor.table_id))
             return RequestSeat(
                 player,
                 call.caller.role is Role.BOT,
@@ -71,14 +81,20 @@ class Seats:
                 actor.clock.now_ms(),
             )
 
-        answer = await self._ask(actor, request, call, build, reply=_seat_reply, changes_of=player)
+        try:
+            answer = await self._ask(actor, request, call, build, reply=_seat_reply, changes_of=player)
+        finally:
+            self._sitting.discard((player, actor.table_id))
         await self._wait_for_wallet(actor, str(transfer))
         return answer, pb.SitDownResponse.FromString(answer.reply).seat
 
     def _other_tables(self, player: str, actor: Actor, elsewhere: set[UUID]) -> set[UUID]:
         """Return where else a player sits: in this process for certain, elsewhere as far as the index has come."""
         here = {each.table_id for each in self._tables.live()}
-        return (self._tables.tables_of(player) | {each for each in elsewhere if each not in here}) - {actor.table_id}
+        # Several tables may be asked at once: who has been let in is counted before the table has said so.
+        sitting = {table_id for asking, table_id in self._sitting if asking == player}
+        elsewhere = {each for each in elsewhere if each not in here}
+        return (self._tables.tables_of(player) | sitting | elsewhere) - {actor.table_id}
 
     async def top_up(self, request: pb.TopUpRequest, call: Call) -> Answer:
         """Ask for more chips and wait for the wallet's answer."""
