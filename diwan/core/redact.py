@@ -26,6 +26,7 @@ from diwan.core.redact_capsa import (
     capsa_table_view,
     live_capsa,
 )
+from diwan.core.table.banks import time_bank_of
 from diwan.core.table.config import TableConfig
 from diwan.core.table.events import TableEvent
 from diwan.core.table.games import TABLE_GAMES
@@ -179,9 +180,12 @@ def _seat_view(
             return plain
         return capsa_seat_view(capsa, own, plain, cards, is_running=state.is_running)
     place = None if live is None else live.deal.places.get(seat.seat)
+    bank = time_bank_of(state.config, seat)
     # Another player may have taken the seat since the hand that is still shown.
     if live is None or place is None or live.deal.started.seats[place].sitting != seat.sitting:
-        return SeatView(seat.seat, seat.player, name, seat.is_bot, seat.stack, _status(state, seat))
+        return SeatView(
+            seat.seat, seat.player, name, seat.is_bot, seat.stack, _status(state, seat), time_bank_ms=bank
+        )
     is_in = bool(live.unfolded >> place & 1)
     shown = tuple(
         [cards[position] for showing in live.shown if showing.seat == seat.seat for position in showing.positions]
@@ -200,6 +204,7 @@ def _seat_view(
         bet=live.bets[place],
         shown_cards=shown,
         hidden_cards=len(holding) if is_in and not shown else 0,
+        time_bank_ms=bank,
     )
 
 
@@ -276,4 +281,5 @@ def _decision(live: LiveHand) -> Decision | None:
         max_to=high,
         pot_to=legal.pot_to or 0,
         can_sarab=legal.sarab,
+        is_time_bank_running=live.is_bank_running,
     )

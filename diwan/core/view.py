@@ -49,6 +49,7 @@ class SeatView(Struct, frozen=True):
     bet: Chips = 0
     shown_cards: tuple[Card, ...] = ()
     hidden_cards: int = 0
+    time_bank_ms: int = 0
 
 
 class PotView(Struct, frozen=True):
@@ -74,6 +75,7 @@ class Decision(Struct, frozen=True):
     max_to: Chips
     pot_to: Chips
     can_sarab: bool = False
+    is_time_bank_running: bool = False  # the deadline is its end
 
 
 class SarabView(Struct, frozen=True):

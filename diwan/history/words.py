@@ -42,6 +42,7 @@ from diwan.core.hand.events import (
     Posted,
     PotAwarded,
     Share,
+    TimeBankBegan,
     TurnBegan,
     WindowOpened,
 )
@@ -144,6 +145,8 @@ def describe(event: TableEvent | Withheld, cards: Cards, recorded_at_ms: int, se
             return f"pays the {name} of {amount}: {_shares(shares)}"
         case DeadlineMoved(reason=reason, deadline_ms=deadline_ms):
             return f"gives {seconds(deadline_ms - recorded_at_ms)} to decide again: {reason}"
+        case TimeBankBegan(deadline_ms=deadline_ms):
+            return f"has {seconds(deadline_ms - recorded_at_ms)} of its time bank to decide"
         case HandVoided(reason=reason, refunds=refunds, decided_by=decided_by, carried=carried):
             back = f", back go {_shares(refunds)}" if refunds else ""
             stays = f", {carried} stay in the middle for the next hand" if carried else ""

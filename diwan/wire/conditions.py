@@ -35,9 +35,12 @@ def conditions_message(shown: Conditions) -> pb.TableConditions:
             return_minutes=clocks.return_minutes,
             setting_seconds=clocks.setting_seconds,
             declaring_seconds=clocks.declaring_seconds,
+            time_bank_seconds=clocks.time_bank_seconds,
+            time_bank_gain_seconds=clocks.time_bank_gain_seconds,
         ),
         has_bots=shown.bots_fill > 0,
         bots_fill=shown.bots_fill,
         unit=added.unit,
+        spectator_delay_events=shown.spectator_delay_events,
         is_private=shown.is_private,
     )

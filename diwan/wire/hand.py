@@ -104,6 +104,7 @@ def _write_hand_started(message: pb.HandStarted, event: hand.HandStarted) -> Non
     message.started_at_ms = event.started_at_ms
     message.deal_no = event.deal_no
     message.carried = event.carried
+    message.time_banks_ms.extend(event.time_banks_ms)
     if event.naiko is not None:
         message.naiko.SetInParent()
         message.naiko.carousel.extend(event.naiko.carousel)
@@ -129,6 +130,7 @@ def _read_hand_started(message: pb.HandStarted) -> hand.HandStarted:
         deal_no=message.deal_no,
         carried=message.carried,
         naiko=read_deal(message.naiko) if message.HasField("naiko") else None,
+        time_banks_ms=tuple(message.time_banks_ms),
     )
 
 
@@ -171,6 +173,8 @@ def _write_acted(message: pb.Acted, event: hand.Acted) -> None:
     message.decided_by = DECIDED_BY_NUMBER[event.decided_by]
     message.received_at_ms = event.received_at_ms
     message.is_sarab = event.is_sarab
+    if event.bank_spent_ms:
+        message.bank_spent_ms = event.bank_spent_ms
 
 
 def _read_acted(message: pb.Acted) -> hand.Acted:
@@ -184,6 +188,7 @@ def _read_acted(message: pb.Acted) -> hand.Acted:
         DECIDED_BY_NAME[message.decided_by],
         message.received_at_ms,
         message.is_sarab,
+        message.bank_spent_ms,
     )
 
 
@@ -241,6 +246,18 @@ def _write_pot_awarded(message: pb.PotAwarded, event: hand.PotAwarded) -> None:
 
 def _read_pot_awarded(message: pb.PotAwarded) -> hand.PotAwarded:
     return hand.PotAwarded(message.index, message.amount, tuple(message.eligible), _read_shares(message.shares))
+
+
+def _write_time_bank_began(message: pb.TimeBankBegan, event: hand.TimeBankBegan) -> None:
+    message.seat = event.seat
+    message.turn = event.turn
+    message.bank_ms = event.bank_ms
+    message.deadline_ms = event.deadline_ms
+    message.began_at_ms = event.began_at_ms
+
+
+def _read_time_bank_began(message: pb.TimeBankBegan) -> hand.TimeBankBegan:
+    return hand.TimeBankBegan(message.seat, message.turn, message.bank_ms, message.deadline_ms, message.began_at_ms)
 
 
 def _write_deadline_moved(message: pb.DeadlineMoved, event: hand.DeadlineMoved) -> None:
@@ -306,6 +323,7 @@ HAND_ROWS: Final = (
     Row(hand.CardsShown, _write_cards_shown, _read_cards_shown, shows=True),
     Row(hand.PotAwarded, _write_pot_awarded, _read_pot_awarded),
     Row(hand.DeadlineMoved, _write_deadline_moved, _read_deadline_moved),
+    Row(hand.TimeBankBegan, _write_time_bank_began, _read_time_bank_began),
     Row(hand.HandVoided, _write_hand_voided, _read_hand_voided),
     Row(hand.HandEnded, _write_hand_ended, _read_hand_ended),
     *NAIKO_ROWS,

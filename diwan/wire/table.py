@@ -37,6 +37,11 @@ def write_config(message: pb.TableConfig, config: TableConfig) -> None:
     message.chips = CHIPS_NUMBER[config.chips]
     message.start = START_NUMBER[config.start]
     message.is_private = config.is_private
+    message.spectator_delay_events = config.spectator_delay_events
+    if config.time_bank_seconds:
+        message.time_bank_seconds = config.time_bank_seconds
+    if config.time_bank_gain_seconds:
+        message.time_bank_gain_seconds = config.time_bank_gain_seconds
 
 
 def config_bytes(config: TableConfig) -> bytes:
@@ -64,6 +69,9 @@ def read_config(message: pb.TableConfig) -> TableConfig:
         start=START_NAME[message.start],
         capsa=read_capsa_settings(message.capsa) if is_capsa else None,
         is_private=message.is_private,
+        time_bank_seconds=message.time_bank_seconds,
+        time_bank_gain_seconds=message.time_bank_gain_seconds,
+        spectator_delay_events=message.spectator_delay_events,
     )
 
 

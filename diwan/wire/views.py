@@ -120,6 +120,8 @@ def _write_seat(message: pb.SeatView, seat: view.SeatView) -> None:
     message.status = STATUS_NUMBER[seat.status]
     if seat.is_bot:
         message.is_bot = True
+    if seat.time_bank_ms:
+        message.time_bank_ms = seat.time_bank_ms
     if not seat.in_hand:
         return
     message.in_hand = True
@@ -188,6 +190,8 @@ def _write_decision(message: pb.Decision, decision: view.Decision) -> None:
     message.pot_to = decision.pot_to
     if decision.can_sarab:
         message.can_sarab = True
+    if decision.is_time_bank_running:
+        message.is_time_bank_running = True
 
 
 def private_view_message(shown: view.PrivateView) -> pb.PrivateView:
@@ -251,6 +255,7 @@ def _read_seat(message: pb.SeatView) -> view.SeatView:
         message.bet,
         tuple(message.shown_cards),
         message.hidden_cards,
+        message.time_bank_ms,
     )
 
 

@@ -12,7 +12,7 @@ from diwan.core.decider import Rejected
 from diwan.core.games import GAMES
 from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
 from diwan.core.limits import STACK_MAX
-from diwan.core.table.config import TableConfig
+from diwan.core.table.config import TIME_BANK_GAIN_SECONDS, TIME_BANK_SECONDS, TableConfig
 from diwan.wire.table import CHIPS_NAME, START_NAME
 from services.table.capsa_fields import capsa_settings
 from services.table.frames import uuid_of
@@ -86,6 +86,7 @@ def config(message: table_pb2.TableConfig) -> TableConfig:
     # A table has one game: with both, the core says so.
     hand = HandSettings() if is_capsa and not message.HasField("hand") else _hand(message)
     plain = TableConfig(name=message.name, seats=9 if capsa is None else capsa.players)
+    bank, gain = (0, 0) if is_capsa else (TIME_BANK_SECONDS, TIME_BANK_GAIN_SECONDS)
     chips, start = message.chips, message.start
     if chips not in {0, *CHIPS_NAME} or start not in {0, *START_NAME}:
         raise Rejected("SETTING_INVALID", setting="chips" if chips not in {0, *CHIPS_NAME} else "start")
@@ -100,10 +101,13 @@ def config(message: table_pb2.TableConfig) -> TableConfig:
         sit_out_after=message.sit_out_after if message.HasField("sit_out_after") else plain.sit_out_after,
         return_minutes=message.return_minutes if message.HasField("return_minutes") else plain.return_minutes,
         bots_fill=message.bots_fill,
+        time_bank_seconds=message.time_bank_seconds if message.HasField("time_bank_seconds") else bank,
+        time_bank_gain_seconds=message.time_bank_gain_seconds if message.HasField("time_bank_gain_seconds") else gain,
         chips=CHIPS_NAME[chips] if chips else plain.chips,
         start=START_NAME[start] if start else plain.start,
         capsa=capsa,
         is_private=message.is_private,
+        spectator_delay_events=message.spectator_delay_events,
     )
 
 

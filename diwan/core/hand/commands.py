@@ -43,6 +43,7 @@ class StartHand(Struct, frozen=True):
     deal_no: int = 0
     carried: Chips = 0
     naiko: NaikoDeal | None = None
+    time_banks_ms: tuple[int, ...] = ()
 
 
 class Act(Struct, frozen=True):
@@ -89,7 +90,10 @@ class AnswerAnchor(Struct, frozen=True):
 
 
 class ExpireClock(Struct, frozen=True):
-    """The decision clock ran out: check where that is legal, else fold (CL-2). So may a response window (NK-34)."""
+    """The decision clock ran out: check where that is legal, else fold (CL-2), after the seat's time bank if it has one.
+
+    So may a response window (NK-34), which no bank makes longer. Who decides for somebody else waits for no bank.
+    """
 
     seat: Seat
     turn: int | None

@@ -41,6 +41,7 @@ def deal_hand(command: StartHand, cards: Mapping[Position, Card]) -> tuple[tuple
         deal_no=command.deal_no,
         carried=command.carried,
         naiko=command.naiko,
+        time_banks_ms=command.time_banks_ms,
     )
     batch = Batch(open_hand(started), cards, command.version, command.now_ms)
     batch.events.append(started)
@@ -74,6 +75,7 @@ def _require_playable(command: StartHand) -> None:
         "dues": not all(due.amount > 0 and due.seat in numbers for due in command.dues),
         "big_blind_seat": command.big_blind_seat is not None and command.big_blind_seat not in numbers,
         "button": not 0 <= command.button < SEATS_MAX,
+        "time_banks_ms": not _are_banks(command),
         "game": settings.game not in GAMES,
         "big_blind": settings.big_blind <= 0,
         "decision_seconds": not 0 < settings.decision_seconds <= DECISION_SECONDS_MAX,
@@ -84,3 +86,8 @@ def _require_playable(command: StartHand) -> None:
     for setting, is_right, why in GAMES[settings.game].start_rules(command):
         if not is_right:
             raise Rejected(Reason.SETTING_INVALID, setting=setting, why=why)
+
+
+def _are_banks(command: StartHand) -> bool:
+    banks = command.time_banks_ms
+    return not banks or (len(banks) == len(command.seats) and min(banks) >= 0)

@@ -10,6 +10,7 @@ from diwan.core.decider import Rejected
 from diwan.core.games import GAMES
 from diwan.core.games.holdem import Holdem
 from diwan.core.games.naiko.deciding import answer_anchor, expire_window, use_power
+from diwan.core.hand.bank import bank_after_clock, bank_spent
 from diwan.core.hand.batch import Batch
 from diwan.core.hand.betting import lift_bounds, may_lift, next_to_act, price_of
 from diwan.core.hand.commands import (
@@ -26,7 +27,7 @@ from diwan.core.hand.commands import (
 from diwan.core.hand.course import begin_turn, end_round, void
 from diwan.core.hand.deal import deal_hand
 from diwan.core.hand.events import Acted, ActionKind, Chips, DeadlineMoved, DecidedBy, HandEvent, Position, Seat
-from diwan.core.hand.evolve import after_acted, after_turn_began
+from diwan.core.hand.evolve import after_acted, after_turn_began, evolve_live
 from diwan.core.hand.state import NOBODY, HandState, LiveHand, Place
 from diwan.core.reasons import Reason
 
@@ -59,6 +60,8 @@ def advance(state: HandState | None, command: HandCommand, cards: Cards) -> tupl
             live, place = _turn_of(state, command.seat, command.turn, command.now_ms, command.decided_by)
             if command.decided_by == "clock" and command.now_ms < live.deadline_ms:
                 raise Rejected(Reason.CLOCK_RUNNING, seat=command.seat, deadline_ms=live.deadline_ms)
+            if command.decided_by == "clock" and (began := bank_after_clock(live, place, command.now_ms)) is not None:
+                return (began,), evolve_live(live, began)
             game = GAMES[live.deal.started.settings.game]
             kind = game.clock_action(live, place)
             to = _allowed_total(game, live, place, kind, 0)
@@ -175,14 +178,15 @@ def _act(
 ) -> tuple[tuple[HandEvent, ...], HandState]:
     added = to - state.bets[place]
     is_all_in = added > 0 and added == state.stacks[place]
-    acted = Acted(command.seat, kind, to, added, is_all_in, state.turn, decided_by, command.now_ms, is_sarab)
+    now_ms, spent_ms = command.now_ms, bank_spent(state, place, command.now_ms)
+    acted = Acted(command.seat, kind, to, added, is_all_in, state.turn, decided_by, now_ms, is_sarab, spent_ms)
     after = after_acted(state, acted)
     if after.unfolded & (after.unfolded - 1):
         actor = next_to_act(after, place)
         if actor != NOBODY:  # Mostly an action only passes the turn on.
-            began = begin_turn(after, actor, command.version + 2, command.now_ms)
+            began = begin_turn(after, actor, command.version + 2, now_ms)
             return (acted, began), after_turn_began(after, began)
-    batch = Batch(after, cards, command.version, command.now_ms)
+    batch = Batch(after, cards, command.version, now_ms)
     batch.events.append(acted)
     return end_round(game, batch)
 

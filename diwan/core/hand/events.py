@@ -84,6 +84,7 @@ class HandStarted(Struct, frozen=True, tag=True, gc=False):
     deal_no: int = 0  # the number of this deal in the schedule of forced bets, from 1; 0 in games without one (SB-36)
     carried: Chips = 0  # dead money of void hands before this one (A6)
     naiko: NaikoDeal | None = None  # of that game only
+    time_banks_ms: tuple[int, ...] = ()  # parallel to the seats; empty where nobody has one
 
 
 class Posted(Struct, frozen=True, tag=True, gc=False):
@@ -123,6 +124,7 @@ class Acted(Struct, frozen=True, tag=True, gc=False):
     decided_by: DecidedBy
     received_at_ms: int
     is_sarab: bool = False
+    bank_spent_ms: int = 0  # of the seat's time bank
 
 
 class BetReturned(Struct, frozen=True, tag=True, gc=False):
@@ -178,6 +180,19 @@ class DeadlineMoved(Struct, frozen=True, tag=True, gc=False):
     deadline_ms: int
     reason: str
     moved_at_ms: int
+
+
+class TimeBankBegan(Struct, frozen=True, tag=True, gc=False):
+    """The decision clock ran out and the seat's time bank runs on: the same decision is open until ``deadline_ms``.
+
+    ``bank_ms`` is all that the bank holds; what was used of it is told by the action.
+    """
+
+    seat: Seat
+    turn: int
+    bank_ms: int
+    deadline_ms: int
+    began_at_ms: int
 
 
 class HandVoided(Struct, frozen=True, tag=True, gc=False):
@@ -289,6 +304,7 @@ type HandEvent = (
     | HandStarted
     | HandEnded
     | DeadlineMoved
+    | TimeBankBegan
     | HandVoided
     | CardGlanced
     | CardSwapped

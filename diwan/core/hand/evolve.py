@@ -27,6 +27,7 @@ from diwan.core.hand.events import (
     Posted,
     PotAwarded,
     Share,
+    TimeBankBegan,
     TurnBegan,
     WindowOpened,
 )
@@ -47,6 +48,7 @@ type InHandEvent = (
     | CardsShown
     | PotAwarded
     | DeadlineMoved
+    | TimeBankBegan
     | HandVoided
     | CardGlanced
     | CardSwapped
@@ -109,6 +111,7 @@ def open_hand(started: HandStarted) -> LiveHand:
         won=zeros,
         shown=(),
         pots=(),
+        banks=started.time_banks_ms,
         naiko=open_naiko(started),
     )
 
@@ -154,6 +157,8 @@ def evolve_live(state: LiveHand, event: InHandEvent) -> LiveHand:
             return replace(state, gathered=gathered, stacks=stacks, won=won, pots=(*state.pots, event))
         case DeadlineMoved():
             return after_deadline_moved(state, event)
+        case TimeBankBegan():
+            return replace(state, deadline_ms=event.deadline_ms, is_bank_running=True)
         case HandVoided():
             return replace(
                 state,
@@ -186,6 +191,9 @@ def after_acted(state: LiveHand, event: Acted) -> LiveHand:
     """Return the state after an action."""
     place = state.deal.places[event.seat]
     kind = event.kind
+    if state.is_bank_running:
+        banks = _added(state.banks, place, -event.bank_spent_ms)
+        state = replace(state, banks=banks, is_bank_running=False)
     if kind == "fold":
         return replace(state, unfolded=state.unfolded & ~(1 << place), actor=NOBODY)
     lifts = state.lifts

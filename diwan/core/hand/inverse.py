@@ -23,6 +23,7 @@ from diwan.core.hand.events import (
     HandEvent,
     HandStarted,
     HandVoided,
+    TimeBankBegan,
 )
 
 
@@ -59,7 +60,10 @@ def command_of(event: HandEvent, version: int) -> HandCommand | None:
                 deal_no=event.deal_no,
                 carried=event.carried,
                 naiko=event.naiko,
+                time_banks_ms=event.time_banks_ms,
             )
+        case TimeBankBegan():
+            return ExpireClock(event.seat, event.turn, version, event.began_at_ms)
         case DeadlineMoved():
             return MoveDeadline(event.turn, event.deadline_ms, event.reason, version, event.moved_at_ms)
         case HandVoided():

@@ -85,6 +85,8 @@ class LiveHand(Struct, frozen=True, gc=False):
     pots: tuple[PotAwarded, ...]  # as they were paid
     most_lifts: int = 0  # bets and raises of that earlier round of this hand which had most of them
     is_void: bool = False
+    banks: tuple[int, ...] = ()  # milliseconds of time bank left at each place; empty where nobody has one
+    is_bank_running: bool = False  # the actor's: ``deadline_ms`` is its end
     naiko: NaikoState | None = None
 
     @property

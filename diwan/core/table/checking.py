@@ -18,6 +18,8 @@ PAUSE_MS_MAX: Final = 600_000
 RESERVE_SECONDS_MAX: Final = 3600
 RETURN_MINUTES_MAX: Final = 24 * 60
 SIT_OUT_AFTER_MAX: Final = 100
+TIME_BANK_SECONDS_MAX: Final = 3600
+SPECTATOR_DELAY_MAX: Final = 256
 
 
 def checked(config: TableConfig) -> TableConfig:
@@ -54,6 +56,11 @@ def _rules(config: TableConfig) -> Iterator[tuple[str, bool, str]]:
     yield "reserve_seconds", 0 <= config.reserve_seconds <= RESERVE_SECONDS_MAX, "0 to an hour"
     yield "sit_out_after", 0 <= config.sit_out_after <= SIT_OUT_AFTER_MAX, "0 (never) to 100"
     yield "return_minutes", 0 <= config.return_minutes <= RETURN_MINUTES_MAX, "0 to a day"
+    yield "time_bank_seconds", 0 <= config.time_bank_seconds <= TIME_BANK_SECONDS_MAX, "0 (none) to an hour"
+    gain = config.time_bank_gain_seconds
+    yield "time_bank_gain_seconds", 0 <= gain <= TIME_BANK_SECONDS_MAX, "0 (none) to an hour"
+    delay = config.spectator_delay_events
+    yield "spectator_delay_events", 0 <= delay <= SPECTATOR_DELAY_MAX, f"0 (none) to {SPECTATOR_DELAY_MAX}"
     yield "bots_fill", 0 <= config.bots_fill <= config.seats, "0 to the number of seats"
     yield "chips", config.chips == "wallet", "match tables are opened by tournaments"
     yield "start", config.start == "automatic", "tables that wait for a grant are opened by tournaments"

@@ -49,6 +49,8 @@ class Clocks(Struct, frozen=True, kw_only=True):
     return_minutes: int
     setting_seconds: int
     declaring_seconds: int
+    time_bank_seconds: int
+    time_bank_gain_seconds: int
 
 
 class GameConditions(Struct, frozen=True, kw_only=True):
@@ -78,6 +80,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
     buy_in_max: Chips
     clocks: Clocks
     bots_fill: int
+    spectator_delay_events: int
     is_private: bool
     added: GameConditions
 
@@ -104,8 +107,11 @@ def conditions_of(config: TableConfig) -> Conditions:
             return_minutes=config.return_minutes,
             setting_seconds=added.setting_seconds,
             declaring_seconds=added.declaring_seconds,
+            time_bank_seconds=config.time_bank_seconds,
+            time_bank_gain_seconds=config.time_bank_gain_seconds,
         ),
         bots_fill=config.bots_fill,
+        spectator_delay_events=config.spectator_delay_events,
         is_private=config.is_private,
         added=added,
     )

@@ -9,6 +9,10 @@ from msgspec import Struct
 from diwan.core.games.capsa.settings import CapsaSettings
 from diwan.core.hand.settings import HandSettings
 
+TIME_BANK_SECONDS = 30
+TIME_BANK_GAIN_SECONDS = 1
+"""What a table of poker is opened with where nothing else is said (RULES.md 'table defaults')."""
+
 type ChipSource = Literal["wallet", "match"]
 type StartMode = Literal["automatic", "on_grant"]
 
@@ -32,6 +36,9 @@ class TableConfig(Struct, frozen=True, kw_only=True):
     bots_fill: int = 0
     chips: ChipSource = "wallet"
     start: StartMode = "automatic"
+    time_bank_seconds: int = 0  # of a sitting; 0 for none. Poker only
+    time_bank_gain_seconds: int = 0  # back with every hand dealt in, up to the whole
+    spectator_delay_events: int = 0  # who holds no seat sees a running hand so many events late
     is_private: bool = False  # only who is invited sees it and sits there (TB-3)
     capsa: CapsaSettings | None = None
 

@@ -33,6 +33,7 @@ from diwan.core.hand.commands import (
 from diwan.core.hand.decide import advance as advance_hand
 from diwan.core.hand.events import NaikoDeal, Position, Seat
 from diwan.core.table import exchange, joining, pairs, seating
+from diwan.core.table.banks import time_banks
 from diwan.core.table.batch import Batch
 from diwan.core.table.checking import checked
 from diwan.core.table.commands import (
@@ -208,6 +209,7 @@ def _poker_start(state: TableState, plan: NextHand, command: StartNextHand) -> S
         deal_no=plan.deal_no,
         carried=plan.carried,
         naiko=NaikoDeal(command.carousel, plan.destellos) if plan.draws_carousel else None,
+        time_banks_ms=time_banks(state, plan.seats),
     )
 
 

@@ -45,6 +45,7 @@ from diwan.core.hand.events import (
     Posted,
     PotAwarded,
     Seat,
+    TimeBankBegan,
     TurnBegan,
     WindowOpened,
 )
@@ -102,6 +103,8 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
             return replace(state, version=version, hand=evolve_played(state.hand, event))
         case Acted() | HandStarted() | HandEnded() | CardsShown() | PotAwarded() | DeadlineMoved() | HandVoided():
             return replace(at_table(state, event), version=version, hand=evolve_played(state.hand, event))
+        case TimeBankBegan():
+            return replace(state, version=version, hand=evolve_played(state.hand, event))
         case CardGlanced() | CardSwapped() | AnchorDeclared() | AnchorAnswered() | DestellosReturned():
             return replace(at_table(state, event), version=version, hand=evolve_played(state.hand, event))
         case WindowOpened() | AnchorSettled():
@@ -145,7 +148,9 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
 def at_table(state: TableState, event: PlayedEvent) -> TableState:
     """Return what a hand's event changes at the table around it; its version and its hand are the caller's to set."""
     match event:
-        case Acted() | SetLocked() | Answered():
+        case Acted():
+            return _decided(_bank_spent(state, event), event.seat, event.decided_by)
+        case SetLocked() | Answered():
             return _decided(state, event.seat, event.decided_by)
         case HandStarted() | CapsaStarted():
             return _hand_started(state, event)
@@ -217,11 +222,26 @@ def _hand_started(state: TableState, event: HandStarted | CapsaStarted) -> Table
         seats=tuple(_dealt(seat) if seat.seat in dealt else _passed(seat) for seat in state.seats),
         exchange=SeedExchange(event.hand_no + 1, event.next_commitment, event.started_at_ms),
     )
-    return (
-        started
-        if isinstance(event, CapsaStarted) or event.naiko is None
-        else _with_destellos(started, event.naiko.destellos)
-    )
+    if isinstance(event, CapsaStarted):
+        return started
+    started = _with_banks(started, event.time_banks_ms)
+    return started if event.naiko is None else _with_destellos(started, event.naiko.destellos)
+
+
+def _with_banks(state: TableState, banks: Sequence[int]) -> TableState:
+    """Return the table with the time banks of the seats dealt in, as their hand began."""
+    if not banks:
+        return state
+    begun = dict(zip(state.dealt, banks, strict=True))
+    seats = tuple(replace(seat, time_bank_ms=begun.get(seat.seat, seat.time_bank_ms)) for seat in state.seats)
+    return replace(state, seats=seats)
+
+
+def _bank_spent(state: TableState, event: Acted) -> TableState:
+    if not event.bank_spent_ms:
+        return state
+    seat = _seat(state, event.seat)
+    return _with(state, replace(seat, time_bank_ms=(seat.time_bank_ms or 0) - event.bank_spent_ms))
 
 
 def _with_destellos(state: TableState, destellos: Sequence[int]) -> TableState:

@@ -25,7 +25,7 @@ class SeatState(Struct, frozen=True):
     """A taken seat. ``stack`` is the sitting's escrow: it grows by funding and moves by payoffs when a hand ends.
 
     ``is_new`` until first dealt in; ``hands_missed`` counts the hands dealt since without this seat. ``destellos`` are
-    Naiko's, and belong to the sitting (C1).
+    Naiko's, and belong to the sitting (C1); so does the time bank.
     """
 
     seat: Seat
@@ -42,6 +42,7 @@ class SeatState(Struct, frozen=True):
     pending: Pending | None = None
     leaving: SeatCause | None = None
     destellos: int = 0
+    time_bank_ms: int | None = None  # None until first dealt in: whole
 
 
 class SeedExchange(Struct, frozen=True):

@@ -1,8 +1,9 @@
 """Bytes that were once written are read for ever, to the same records and the same verdicts (H2, H4, P6).
 
 ``events_v1.json`` holds a body of every event of schema 1, ``events_naiko_v1.json``, ``events_capsa_v1.json``,
-``events_hosting_v1.json`` and ``events_carried_v1.json`` what these games, private tables and carried chips added to it, ``log_v1.json`` a table's whole log. None is ever made anew: a change of schema adds a file of its own beside them. They were written by
-``python -m tests.golden.wire.writing``.
+``events_hosting_v1.json``, ``events_carried_v1.json`` and ``events_clocks_v1.json`` what these games, private tables,
+carried chips and time banks added to it, ``log_v1.json`` a table's whole log. None is ever made anew: a change of schema
+adds a file of its own beside them. They were written by ``python -m tests.golden.wire.writing``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ import pytest
 from diwan.core.log import LoggedEvent, StreamKind
 from diwan.verifier import verify_hand, verify_stream
 from diwan.wire import events as wire
-from tests.golden.wire.writing import CAPSA_EVENTS, CARRIED_EVENTS, EVENTS, HOSTING_EVENTS, LOG, NAIKO_EVENTS, core_kind
+from tests.golden.wire.writing import (
+    CAPSA_EVENTS,
+    CARRIED_EVENTS,
+    CLOCK_EVENTS,
+    EVENTS,
+    HOSTING_EVENTS,
+    LOG,
+    NAIKO_EVENTS,
+    core_kind,
+)
 
 CORPUS = json.loads(Path(EVENTS).read_text())
 CORPUS |= {
@@ -27,6 +37,10 @@ CORPUS |= json.loads(Path(CAPSA_EVENTS).read_text()) | json.loads(Path(CARRIED_E
 CORPUS |= {
     name if name not in CORPUS else f"{name}.hosting": kept
     for name, kept in json.loads(Path(HOSTING_EVENTS).read_text()).items()
+}
+CORPUS |= {
+    name if name not in CORPUS else f"{name}.clocks": kept
+    for name, kept in json.loads(Path(CLOCK_EVENTS).read_text()).items()
 }
 RECORDED = json.loads(Path(LOG).read_text())
 

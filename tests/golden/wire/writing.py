@@ -10,11 +10,11 @@ import msgspec
 
 from diwan.core.games.capsa.events import CapsaOnlyEvent
 from diwan.core.games.capsa.stakes import StakeEvent
-from diwan.core.hand.events import HandEvent, HandStarted, NaikoEvent
+from diwan.core.hand.events import Acted, HandEvent, HandStarted, NaikoEvent, TimeBankBegan
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import StreamKind
 from diwan.core.table.events import CarriedPotReturned, TableCreated, TableOnlyEvent
-from diwan.core.table.hosting.events import HostingEvent
+from diwan.core.table.hosting.events import HostingEvent, SettingsChanged
 from diwan.verifier import verify_stream
 from diwan.wire.events import encode
 
@@ -23,6 +23,7 @@ NAIKO_EVENTS = Path(__file__).with_name("events_naiko_v1.json")
 CAPSA_EVENTS = Path(__file__).with_name("events_capsa_v1.json")
 HOSTING_EVENTS = Path(__file__).with_name("events_hosting_v1.json")
 CARRIED_EVENTS = Path(__file__).with_name("events_carried_v1.json")
+CLOCK_EVENTS = Path(__file__).with_name("events_clocks_v1.json")
 LOG = Path(__file__).with_name("log_v1.json")
 KINDS = (*get_args(HandEvent.__value__), *get_args(TableOnlyEvent.__value__), LedgerCommitted)
 CAPSA_KINDS = (*get_args(CapsaOnlyEvent.__value__), *get_args(StakeEvent.__value__))
@@ -75,6 +76,11 @@ def written_carried_events() -> dict:
     return written_events((CarriedPotReturned,))
 
 
+def written_clock_events() -> dict:
+    """Time banks and delayed spectators, which came to schema 1 later."""
+    return written_events((TimeBankBegan, HandStarted, Acted, TableCreated, SettingsChanged))
+
+
 def written_events(kinds: tuple[type, ...] = KINDS) -> dict:
     from tests.unit.wire.strategies import reveal_of
 
@@ -111,6 +117,7 @@ def main() -> None:
         (CAPSA_EVENTS, written_capsa_events),
         (HOSTING_EVENTS, written_hosting_events),
         (CARRIED_EVENTS, written_carried_events),
+        (CLOCK_EVENTS, written_clock_events),
         (LOG, written_log),
     ):
         if not path.exists():

@@ -12,7 +12,7 @@ def test_what_is_left_out_takes_its_default():
     assert config(table_pb2.TableConfig(name="A")) == TableConfig(name="A", hand=HandSettings())
 
 
-@pytest.mark.parametrize("setting", ["pause_ms", "reserve_seconds", "sit_out_after", "return_minutes"])
+@pytest.mark.parametrize("setting", ["pause_ms", "reserve_seconds", "sit_out_after", "return_minutes", "time_bank_seconds"])
 @pytest.mark.parametrize("number", [0, 1, 17])
 def test_a_number_that_is_said_counts_also_0(setting, number):
     assert getattr(config(table_pb2.TableConfig(name="A", **{setting: number})), setting) == number
@@ -32,6 +32,7 @@ def test_every_setting_of_the_contract_is_read():
         "name": "B", "seats": 5, "buy_in_min": 30, "buy_in_max": 90, "pause_ms": 1, "reserve_seconds": 1,
         "sit_out_after": 1, "return_minutes": 1, "bots_fill": 1, "chips": table_pb2.CHIP_SOURCE_MATCH,
         "start": table_pb2.START_MODE_ON_GRANT, "is_private": True,
+        "time_bank_seconds": 1, "time_bank_gain_seconds": 2, "spectator_delay_events": 3,
     }  # fmt: skip
     of_hand = {
         "limit": "pot_limit", "small_blind": 3, "big_blind": 4, "short_allins_add_up": False,
