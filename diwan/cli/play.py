@@ -181,8 +181,12 @@ def choices(decision: Any) -> str:
 
 
 def decision_seconds(seat: SeatStream) -> float:
-    """Return a little more than the decision clock: the table decides when it is over, not we."""
-    return 1.0 if seat.table is None else seat.table.config.hand.decision_seconds + 1.0
+    """Return a little more than decision clock and time bank: the table decides when they are over, not we."""
+    table = seat.table
+    if table is None:
+        return 1.0
+    bank_ms = sum(each.time_bank_ms for each in table.seats if each.player == seat.player)
+    return table.config.hand.decision_seconds + bank_ms / 1000 + 1.0
 
 
 def own_cards(seat: SeatStream) -> str:

@@ -183,9 +183,7 @@ def _seat_view(
     bank = time_bank_of(state.config, seat)
     # Another player may have taken the seat since the hand that is still shown.
     if live is None or place is None or live.deal.started.seats[place].sitting != seat.sitting:
-        return SeatView(
-            seat.seat, seat.player, name, seat.is_bot, seat.stack, _status(state, seat), time_bank_ms=bank
-        )
+        return SeatView(seat.seat, seat.player, name, seat.is_bot, seat.stack, _status(state, seat), time_bank_ms=bank)
     is_in = bool(live.unfolded >> place & 1)
     shown = tuple(
         [cards[position] for showing in live.shown if showing.seat == seat.seat for position in showing.positions]

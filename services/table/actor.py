@@ -222,6 +222,9 @@ class Actor:
                     # Before a decision that waited out the outage is judged by the deadline that stood before it.
                     await self._surely(self._conduct.give_time_back)
                 if ask is not None:
+                    if self._conduct.is_bank_due():
+                        # A decision that comes after the clock is judged by the bank's end, not by which came first.
+                        await self._surely(self._conduct.act)
                     await self._surely(partial(self._handle, ask))
                 elif self._why_gone is None:
                     await self._surely(self._conduct.act)

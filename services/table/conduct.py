@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from diwan.chassis.store import Conflict
+from diwan.core.hand.bank import bank_after_clock
 from diwan.core.hand.commands import MoveDeadline, VoidHand
+from diwan.core.hand.state import NOBODY, LiveHand
 from diwan.core.table.commands import CloseTable, CommitSecret, CommitSeeds, RecordRefusals, StandUp, StartNextHand
 from diwan.core.table.games import plan_next_hand
 from diwan.core.table.planning import NextHand
@@ -138,6 +140,15 @@ class Conduct:
                 return seeds
             return clock.deadline_ms if seeds is None else min(clock.deadline_ms, seeds)
         return self._between_due_ms(state)
+
+    def is_bank_due(self) -> bool:
+        """Say whether the decision clock is over and the seat's time bank should run already."""
+        state = self._actor.state
+        live = state.hand
+        if not state.is_running or not isinstance(live, LiveHand) or live.actor == NOBODY or live.window is not None:
+            return False
+        now = self._actor.clock.now_ms()
+        return now > live.deadline_ms and bank_after_clock(live, live.actor, now) is not None
 
     async def act(self) -> None:
         """Do the first thing that is due; the actor asks again afterwards."""

@@ -171,6 +171,9 @@ class Stream:
     def push(self, frame, *, wakes=True):
         self.frames.append((frame, wakes))
 
+    def update(self, update, *, wakes=True):
+        self.push(update.frame, wakes=wakes)
+
 
 class Deck:
     """A table's cards, as its hub asks for them."""

@@ -54,7 +54,13 @@ class Story:
 
     def __init__(self, seed, steps):
         self.chance = random.Random(seed)
-        self.table = Table(seats=self.chance.choice((2, 3, 6, 9)), sit_out_after=2, hand=self.chance.choice(GAMES))
+        self.table = Table(
+            seats=self.chance.choice((2, 3, 6, 9)),
+            sit_out_after=2,
+            hand=self.chance.choice(GAMES),
+            time_bank_seconds=self.chance.choice((0, 3)),
+            time_bank_gain_seconds=1,
+        )
         self.decks = {}
         for _ in range(steps):
             self.table.now += self.chance.randrange(2000)

@@ -23,7 +23,5 @@ def time_banks(state: TableState, dealt: Iterable[HandSeat]) -> tuple[int, ...]:
     config = state.config
     gain, whole = config.time_bank_gain_seconds * 1000, config.time_bank_seconds * 1000
     seats = {seat.seat: seat for seat in state.seats}
-    banks = tuple(
-        [0 if each.is_bot else min(whole, time_bank_of(config, seats[each.seat]) + gain) for each in dealt]
-    )
+    banks = tuple([0 if each.is_bot else min(whole, time_bank_of(config, seats[each.seat]) + gain) for each in dealt])
     return banks if any(banks) else ()

@@ -30,9 +30,7 @@ def settings_of(config: TableConfig) -> CapsaSettings:
 
 def completed(config: TableConfig) -> TableConfig:
     """Return settings with what follows from the scoring. Its clocks know no time bank."""
-    return replace(
-        config, capsa=completed_settings(settings_of(config)), time_bank_seconds=0, time_bank_gain_seconds=0
-    )
+    return replace(config, capsa=completed_settings(settings_of(config)), time_bank_seconds=0, time_bank_gain_seconds=0)
 
 
 def capsa_rules(config: TableConfig) -> Iterator[tuple[str, bool, str]]:

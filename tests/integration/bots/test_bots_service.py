@@ -155,7 +155,8 @@ async def test_play_goes_on_after_a_service_was_killed(stack, operator, service)
 
 async def test_a_bot_makes_room_for_people(stack, operator):
     """CL-6: given a full table with more players than asked for, then a bot goes after its hand."""
-    table = await operator.tables.create(config("wanted", seats=3, bots_fill=2, hand=HAND | {"decision_seconds": 1}))
+    hand = HAND | {"decision_seconds": 1}
+    table = await operator.tables.create(config("wanted", seats=3, bots_fill=2, hand=hand, time_bank_seconds=0))
     await hands_played(operator, table.table_id, 2)
     async with client_of(stack, "ann", Role.PLAYER) as ann:
         await ann.wallet.open_account()

@@ -34,6 +34,10 @@ async def prepare(postgres, name):
     await migrate(postgres.url(OWNER, PASSWORDS[OWNER], name), [MIGRATIONS])
 
 
+PLAIN = {"name": "Test", "pause_ms": 1, "time_bank_seconds": 0}
+"""Settings of tables in tests: no time that a test would have to wait for."""
+
+
 class Wallet:
     """Moves chips once an id, refuses what a test says, or does not answer."""
 
@@ -94,7 +98,7 @@ class House:
     async def create(self, **config):
         of_hand = hand_pb2.HandSettings.DESCRIPTOR.fields_by_name
         hand = {key: config.pop(key) for key in of_hand if key in config}
-        wanted = table_pb2.TableConfig(**{"name": "Test", "pause_ms": 1} | config, hand=hand_pb2.HandSettings(**hand))
+        wanted = table_pb2.TableConfig(**PLAIN | config, hand=hand_pb2.HandSettings(**hand))
         request = pb.CreateTableRequest(request_id=str(uuid4()), config=wanted)
         return (await self.call("CreateTable", request)).table.table_id
 

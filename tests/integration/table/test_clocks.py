@@ -67,6 +67,49 @@ async def test_a_decision_and_the_clock_at_the_same_moment_never_both_count(hous
     assert outcomes <= {"player"} | late
 
 
+async def test_a_decision_that_comes_in_the_time_bank_counts_and_costs_what_it_took(house):
+    """RULES.md table defaults: the bank runs by itself, and the log says from when."""
+    table_id, view = await two(house, decision_seconds=1, time_bank_seconds=8, time_bank_gain_seconds=0)
+    decision = view.hand.decision
+    assert [seat.time_bank_ms for seat in view.seats] == [8000, 8000]
+    view = await house.until(table_id, lambda view: view.hand.decision.is_time_bank_running)
+    assert (view.hand.decision.turn, view.hand.decision.deadline_ms) == (decision.turn, decision.deadline_ms + 8000)
+    await house.act(table_id, player_of(view, decision.seat), decision.turn, "call")
+    events = await events_of_hand(house, table_id, 1)
+    began = next(event.time_bank_began for event in events if event.HasField("time_bank_began"))
+    acted = next(event.acted for event in events if event.HasField("acted"))
+    assert 0 < acted.bank_spent_ms == acted.received_at_ms - decision.deadline_ms < 4000
+    assert began.bank_ms == 8000
+    left = {seat.seat: seat.time_bank_ms for seat in (await house.view(table_id)).seats}
+    assert left == {decision.seat: 8000 - acted.bank_spent_ms, 1 - decision.seat: 8000}
+
+
+async def test_a_decision_at_the_end_of_the_clock_is_never_too_late_for_a_bank(house):
+    """H7: whichever comes first, the decision or the clock, the bank takes it; and it counts once."""
+    table_id, _ = await two(
+        house, decision_seconds=1, sit_out_after=100, time_bank_seconds=20, time_bank_gain_seconds=20
+    )
+    for number in range(4):
+        view = await house.until(table_id, has_decision)
+        decision, hand_no = view.hand.decision, view.hand.hand_no
+        wait = decision.deadline_ms / 1000 - time.time()
+        await asyncio.sleep(max(0, wait + 0.002 * (number - 1)))
+        await house.act(table_id, player_of(view, decision.seat), decision.turn, "fold")
+        await house.until(table_id, lambda view, hand_no=hand_no: view.hand.hand_no > hand_no)
+        acted = [event.acted for event in await events_of_hand(house, table_id, hand_no) if event.HasField("acted")]
+        assert [(each.turn, each.decided_by) for each in acted] == [(decision.turn, 1)]
+
+
+async def test_the_clock_decides_at_the_end_of_the_bank(house):
+    """CL-2."""
+    table_id, view = await two(house, decision_seconds=1, time_bank_seconds=1)
+    decision = view.hand.decision
+    view = await house.until(table_id, lambda view: view.hand.hand_no == 2)
+    acted = [event.acted for event in await events_of_hand(house, table_id, 1) if event.HasField("acted")]
+    assert [(each.decided_by, each.bank_spent_ms) for each in acted] == [(2, 1000)]
+    assert acted[0].received_at_ms >= decision.deadline_ms + 1000
+
+
 async def test_a_late_tap_never_acts_on_the_next_decision(house):
     """G3, CL-5: a decision names its turn."""
     table_id, view = await two(house)

@@ -9,10 +9,13 @@ from services.table.fields import config
 
 
 def test_what_is_left_out_takes_its_default():
-    assert config(table_pb2.TableConfig(name="A")) == TableConfig(name="A", hand=HandSettings())
+    plain = TableConfig(name="A", hand=HandSettings(), time_bank_seconds=30, time_bank_gain_seconds=1)
+    assert config(table_pb2.TableConfig(name="A")) == plain
 
 
-@pytest.mark.parametrize("setting", ["pause_ms", "reserve_seconds", "sit_out_after", "return_minutes", "time_bank_seconds"])
+@pytest.mark.parametrize(
+    "setting", ["pause_ms", "reserve_seconds", "sit_out_after", "return_minutes", "time_bank_seconds"]
+)
 @pytest.mark.parametrize("number", [0, 1, 17])
 def test_a_number_that_is_said_counts_also_0(setting, number):
     assert getattr(config(table_pb2.TableConfig(name="A", **{setting: number})), setting) == number
