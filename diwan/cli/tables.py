@@ -14,7 +14,7 @@ from diwan.chassis.access import Role
 from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, program, refusal_text, running_stack
 from diwan.client import DiwanClient, DiwanError, connect
 
-GAMES: Final = ("holdem", "omaha", "naiko", "sarab")
+GAMES: Final = ("holdem", "omaha", "naiko", "sarab", "capsa")
 
 app = typer.Typer(help="Open, list and close tables; list hands.", no_args_is_help=True)
 
@@ -43,7 +43,8 @@ def open_table(
     game: Annotated[str, typer.Option(help=" or ".join(GAMES))] = GAMES[0],
     small_blind: Annotated[int, typer.Option(min=1, help="Chips.")] = 5,
     big_blind: Annotated[int, typer.Option(min=1, help="Chips; in Sarab the forced bet.")] = 10,
-    seats: Annotated[int, typer.Option(min=2, max=9)] = 6,
+    unit: Annotated[int, typer.Option(min=1, help="Capsa: chips a unit.")] = 10,
+    seats: Annotated[int, typer.Option(min=2, max=9, help="In Capsa at most 4.")] = 6,
     bots: Annotated[int, typer.Option(min=0, max=9, help="Bots fill empty seats up to so many players.")] = 0,
     pot_limit: Annotated[bool, typer.Option(help="Pot-limit where the game is no-limit by itself.")] = False,
     decision_seconds: Annotated[int, typer.Option(min=1, help="The decision clock.")] = 20,
@@ -51,14 +52,21 @@ def open_table(
     data: DataOption = DEFAULT_DATA,
 ) -> None:
     """Open a cash table; prints its id."""
+    if game == "capsa":
+        config = {"name": name, "capsa": {"unit": unit}, "seats": min(seats, 4), "bots_fill": min(bots, 4)}
+        _open(data, config, as_json=as_json)
+        return
     hand: dict[str, Any] = {"game": game, "big_blind": big_blind, "decision_seconds": decision_seconds}
     if game != "sarab":
         hand["small_blind"] = small_blind
     if pot_limit:
         hand["limit"] = "pot_limit"
-    config = {"name": name, "hand": hand, "seats": seats, "bots_fill": bots}
+    _open(data, {"name": name, "hand": hand, "seats": seats, "bots_fill": bots}, as_json=as_json)
+
+
+def _open(data: DataOption, config: dict[str, Any], *, as_json: bool) -> None:
     table = as_operator(data, "tables open", lambda client: client.tables.create(config))
-    print(json.dumps({"table": table.table_id, "name": name}) if as_json else table.table_id)
+    print(json.dumps({"table": table.table_id, "name": config["name"]}) if as_json else table.table_id)
 
 
 @app.command("list")
@@ -72,23 +80,30 @@ def list_tables(as_json: JsonOption = False, data: DataOption = DEFAULT_DATA) ->
     if not tables and not as_json:
         print(f"No table is open. Open one with: {program()} tables open NAME --bots 4")
     for table in tables:
-        stakes = _stakes(table.config.hand)
+        game, stakes = _game(table.config), _stakes(table.config)
         players = [seat.display_name or seat.player for seat in table.seats]
         if as_json:
             line = {
                 "table": table.table_id,
                 "name": table.config.name,
-                "game": table.config.hand.game,
+                "game": game,
                 "stakes": stakes,
             }
             print(json.dumps(line | {"players": players}, ensure_ascii=False))
         else:
-            what = f"{table.config.name:<16} {table.config.hand.game:<8} {stakes:<8}"
+            what = f"{table.config.name:<16} {game:<8} {stakes:<8}"
             print(f"{table.table_id}  {what} {len(players)} of {table.config.seats} seats")
             print(f"    {', '.join(players) or 'nobody yet'}")
 
 
-def _stakes(hand: Any) -> str:
+def _game(config: Any) -> str:
+    return str(config.capsa.game if config.HasField("capsa") else config.hand.game)
+
+
+def _stakes(config: Any) -> str:
+    if config.HasField("capsa"):
+        return f"{config.capsa.unit} a unit"
+    hand = config.hand
     return f"{hand.small_blind}/{hand.big_blind}" if hand.small_blind else str(hand.big_blind)
 
 

@@ -19,9 +19,21 @@ from diwan.api.event.v1 import hand_pb2
 from diwan.api.table.v1 import view_pb2
 from diwan.client import DiwanError, ProofFailed, SeatStream, new_request_id
 from diwan.client.tables import Tables
-from diwan.core.policy import AnchorAnswer, Choice, Move, PowerUse, choose, style_of
+from diwan.core.policy import (
+    AnchorAnswer,
+    CapsaSeen,
+    Choice,
+    Move,
+    PowerUse,
+    ReserveMove,
+    SetRows,
+    StakeAnswer,
+    choose,
+    style_of,
+)
 from diwan.core.view import SeatedView
 from diwan.wire.views import read_table_view
+from services.bots import capsa
 from services.bots.roster import Assignment
 
 ACT_ATTEMPTS_MAX: Final = 6
@@ -78,6 +90,7 @@ class BotPlayer:
         self._is_yielding = assignment.is_leaving  # to a person; else it has no chips or no trust
         self._last_hand_no: int | None = None  # that a leaving bot plays to its end
         self._answered_turn = 0
+        self._drafted_turn = 0
         self._reached = 0  # the version that an answered wish led to: views before it are of the past
         self._not_before: dict[_Wish, float] = {}
 
@@ -141,7 +154,7 @@ class BotPlayer:
             return False
         self.seat = own.seat
         if not _is_in_play(table, own) or self._has_played_last_hand(table):
-            await self._between_hands(table, own)
+            await self._between_hands(stream, table, own)
         else:
             await self._decide(stream)
         return True
@@ -160,11 +173,11 @@ class BotPlayer:
             return
         loop = asyncio.get_running_loop()
         until = loop.time() + min(self._think(), _seconds_to_answer(stream.table) / 2)
-        seen = _seen(stream, self.seat)
-        if seen is None:
+        seen = _seen(stream, stream.table, self.seat)
+        if seen is None or (self._drafted_turn == turn and not _has_draft(stream)):
             return  # Its cards are on their way, and their message brings us here again.
         move = choose(seen, self.seat, self._secret, self._style)
-        if move is None:
+        if move is None or isinstance(move, ReserveMove | StakeAnswer):
             return
         can_check = stream.decision is not None and stream.decision.can_check
         await asyncio.sleep(until - loop.time())
@@ -182,7 +195,9 @@ class BotPlayer:
                 if _asked_turn(stream) != turn:
                     return
                 await _say(stream, turn, move, request_id)
-        if not isinstance(move, PowerUse):  # After a power the turn goes on.
+        if isinstance(move, SetRows) and not move.is_final:
+            self._drafted_turn = turn
+        elif not isinstance(move, PowerUse):  # After a power the turn goes on, and after a draft.
             self._answered_turn = turn
         self.decisions += 1
         self._decided()
@@ -196,19 +211,42 @@ class BotPlayer:
             return
         # The table never waits for a bot's mistake.
         _log.error("decision_refused", player=self.assignment.player, reason=refusal.reason, facts=refusal.metadata)
+        if stream.table is not None and capsa.is_capsa(stream.table):
+            return  # The clock sets for it (CS-28) and plays (CS-31).
         try:
             await self._make(stream, turn, Choice("check" if can_check else "fold"))
         except DiwanError as again:
             _log.error("decision_refused", player=self.assignment.player, reason=again.reason, facts=again.metadata)
 
-    async def _between_hands(self, table: view_pb2.TableView, own: view_pb2.SeatView) -> None:
+    async def _has_answered_stake(self, stream: SeatStream, table: view_pb2.TableView) -> bool:
+        """Answer an offer of Capsa (CS-62), and say so; a refusal is no more than an offer that has changed."""
+        if (
+            self.seat is None
+            or table.version < self._reached
+            or not any(o.other == self.seat for o in table.capsa.offers)
+        ):
+            return False
+        move = choose(capsa.seen_by(stream, table, self.seat), self.seat, self._secret, self._style)
+        if not isinstance(move, StakeAnswer):
+            return False
+        try:
+            result = await stream.say_stake(capsa.stake_message(move))
+            self._reached = result.last_version
+        except DiwanError as refusal:
+            _log.info("not_granted", player=self.assignment.player, wish="stake", reason=refusal.reason)
+            return False
+        return True
+
+    async def _between_hands(self, stream: SeatStream, table: view_pb2.TableView, own: view_pb2.SeatView) -> None:
         """Stand up where asked to, else see to chips and to being dealt in."""
+        if capsa.is_capsa(table) and not self._is_leaving and await self._has_answered_stake(stream, table):
+            return
         wish = self._wish(table, own)
         now = asyncio.get_running_loop().time()
         if wish is None or table.version < self._reached or now < self._not_before.get(wish, 0.0):
             return
         try:
-            await self._ask(wish)
+            await self._ask(wish, _amount(table, own, self.assignment.buy_in))
         except DiwanError as refusal:
             self._not_before[wish] = now + ASK_AGAIN_SECONDS
             # Without chips a bot makes room; what is under way already, or nobody answered, comes up again by itself.
@@ -220,17 +258,19 @@ class BotPlayer:
             return None
         if self._is_leaving:
             return "stand_up"
+        if any(short.seat == own.seat for short in table.capsa.shortages):
+            return "top_up" if own.stack < table.config.buy_in_max else "stand_up"
         if own.status != view_pb2.SEAT_STATUS_SITTING_OUT:
             return None
         return "top_up" if own.stack == 0 else "come_back"
 
-    async def _ask(self, wish: _Wish) -> None:
+    async def _ask(self, wish: _Wish, amount: int) -> None:
         table_id = self.assignment.table_id
         match wish:
             case "stand_up":
                 await self._stand_up()
             case "top_up":
-                result = await self._tables.top_up(table_id, self.assignment.buy_in)
+                result = await self._tables.top_up(table_id, amount)
                 self._reached = result.last_version
             case "come_back":
                 result = await self._tables.set_sitting_out(table_id, is_sitting_out=False, post_at_once=True)
@@ -253,21 +293,27 @@ def _is_in_play(table: view_pb2.TableView, own: view_pb2.SeatView) -> bool:
 
 def _asked_turn(stream: SeatStream) -> int | None:
     """Return what an answer of the seat must name, None where nothing is asked of it."""
+    if stream.table is not None and capsa.is_capsa(stream.table):
+        return capsa.asked_turn(stream)
     if stream.window is not None:
         return stream.window.turn
     return None if stream.decision is None else stream.decision.turn
 
 
 def _seconds_to_answer(table: view_pb2.TableView) -> float:
+    if capsa.is_capsa(table):
+        return capsa.seconds_to_answer(table)
     hand = table.config.hand
     return hand.naiko.response_seconds if table.hand.naiko.HasField("window") else hand.decision_seconds
 
 
-def _seen(stream: SeatStream, seat: int) -> SeatedView | None:
+def _seen(stream: SeatStream, table: view_pb2.TableView, seat: int) -> SeatedView | CapsaSeen | None:
     """Return what the seat is sent, None while cards that its view speaks of have not come yet."""
-    private, table = stream.private, stream.table
-    if private is None or table is None or private.hand_id != table.hand.hand_id:
+    private = stream.private
+    if private is None or private.hand_id != table.hand.hand_id:
         return None
+    if capsa.is_capsa(table):
+        return capsa.seen_by(stream, table, seat)
     used = next((each.used for each in table.hand.naiko.seats if each.seat == seat), ())
     has_glanced, has_discarded = private.HasField("glanced"), private.HasField("discarded")
     if ("hidden_glance" in used and not has_glanced) or ("sleeve_trick" in used and not has_discarded):
@@ -278,6 +324,15 @@ def _seen(stream: SeatStream, seat: int) -> SeatedView | None:
         {seat: private.glanced.card} if has_glanced else {},
         {seat: private.discarded.card} if has_discarded else {},
     )
+
+
+def _has_draft(stream: SeatStream) -> bool:
+    return stream.private is not None and stream.private.capsa.HasField("draft")
+
+
+def _amount(table: view_pb2.TableView, own: view_pb2.SeatView, buy_in: int) -> int:
+    """Return what to bring: a buy-in, and in Capsa what is missing to one, since a stack may be there already."""
+    return max(1, buy_in - own.stack) if capsa.is_capsa(table) else buy_in
 
 
 async def _say(stream: SeatStream, turn: int, move: Move, request_id: str) -> None:
@@ -291,8 +346,8 @@ async def _say(stream: SeatStream, turn: int, move: Move, request_id: str) -> No
             await stream.use_power(turn, move.power, target=move.target, discard=discard, request_id=request_id)
         case AnchorAnswer():
             await stream.answer_anchor(turn, move.answer, request_id=request_id)
-        case _:  # Capsa's moves follow from a view of Capsa, and this one is of poker.
-            raise TypeError(f"{type(move).__name__} is no move of poker")
+        case _:
+            await capsa.say(stream, turn, move, request_id)
 
 
 def _is_outage(error: Exception) -> bool:

@@ -21,11 +21,14 @@ from diwan.core.table.events import (
 )
 from diwan.wire.events import Event, decode
 
-PLAYED_GAMES: Final = frozenset({"holdem", "omaha", "naiko", "sarab"})
+PLAYED_GAMES: Final = frozenset({"holdem", "omaha", "naiko", "sarab", "capsa"})
 """Games that a policy is there for."""
 
 BUY_IN_BLINDS: Final = 100
 """What a bot brings where the table allows it."""
+
+BUY_IN_RESERVES: Final = 3
+"""The same in Capsa, in what the table lets one sit down with, which is by default a full table's reserve."""
 
 _TOLD: Final = frozenset(
     {
@@ -86,7 +89,8 @@ async def _apply_one(connection: Connection, table_id: UUID, event: Event) -> No
 async def _watch(connection: Connection, table_id: UUID, config: TableConfig) -> None:
     if not config.bots_fill or config.game not in PLAYED_GAMES or config.chips != "wallet":
         return
-    buy_in = max(config.buy_in_min, min(config.buy_in_max, BUY_IN_BLINDS * config.hand.big_blind))
+    usual = BUY_IN_BLINDS * config.hand.big_blind if config.capsa is None else BUY_IN_RESERVES * config.buy_in_min
+    buy_in = max(config.buy_in_min, min(config.buy_in_max, usual))
     await connection.execute(
         "insert into watched_table (table_id, seats, bots_fill, buy_in) values ($1, $2, $3, $4)",
         *(table_id, config.seats, config.bots_fill, buy_in),

@@ -8,10 +8,12 @@ from typing import Final
 from msgspec import Struct
 
 from diwan.cli.demo.evidence import Evidence, FeedLine, WalletTotals, table_name
+from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.hashing import uuid_text
 from diwan.core.log import StreamKind
 from diwan.core.table.events import BuyInRefused, BuyInRequested, SeatFunded, SeatReleased, TopUpRequested
+from diwan.core.table.playing import StartedEvent
 from diwan.verifier.report import Report, Rule
 from diwan.verifier.stream import StreamReport, verify_stream
 from diwan.wire.events import decode
@@ -111,7 +113,7 @@ def folded_stacks(feed: tuple[FeedLine, ...], cursor: int) -> dict[str, Stack]:
     """Add up funding, payoffs and release of every sitting, from the table feed alone up to a position."""
     stacks: dict[str, Stack] = {}
     sittings: dict[tuple[bytes, int], str] = {}
-    running: dict[bytes, HandStarted] = {}
+    running: dict[bytes, StartedEvent] = {}
     for line in feed:
         if line.global_seq > cursor:
             break
@@ -120,7 +122,7 @@ def folded_stacks(feed: tuple[FeedLine, ...], cursor: int) -> dict[str, Stack]:
             case SeatFunded(seat=seat, amount=amount, transfer_id=transfer):
                 sitting = sittings.setdefault((stream_id, seat), transfer)
                 stacks.setdefault(sitting, Stack(0, "")).chips += amount
-            case HandStarted() as started:
+            case HandStarted() | CapsaStarted() as started:
                 running[stream_id] = started
             case HandEnded(payoffs=payoffs):
                 started = running.pop(stream_id)
@@ -201,7 +203,7 @@ def _hand_at(evidence: Evidence, global_seq: int) -> str:
     running: dict[bytes, str] = {}
     for line in evidence.table_feed:
         event = decode(line.event.type_id, line.event.schema_v, line.event.body).event
-        if isinstance(event, HandStarted):
+        if isinstance(event, HandStarted | CapsaStarted):
             running[line.event.stream_id] = event.hand_id
         if line.global_seq == global_seq:
             hand = running.get(line.event.stream_id)

@@ -38,7 +38,7 @@ PLAIN_LINE_SECONDS: Final = 2.0
 
 def demo(
     hands: Annotated[int, typer.Option(min=1, max=100_000, help="Play at least so many hands.")] = 300,
-    tables: Annotated[int, typer.Option(min=1, max=64, help="At so many tables, the games in turn.")] = 4,
+    tables: Annotated[int, typer.Option(min=1, max=64, help="At so many tables, the games in turn.")] = 5,
     keep: Annotated[
         Path | None, typer.Option(help="Keep the data in this new directory instead of removing it.")
     ] = None,

@@ -7,6 +7,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from diwan.cli.demo.evidence import Evidence
+from diwan.core.games.capsa.events import (
+    Answered,
+    CapsaStarted,
+    DraftSaved,
+    NaturalShown,
+    PairSettled,
+    RoyaltiesDeclared,
+    SetLocked,
+)
 from diwan.core.hand.events import (
     Acted,
     AnchorAnswered,
@@ -19,7 +28,8 @@ from diwan.core.hand.events import (
 from diwan.core.log import LoggedEvent
 from diwan.wire.events import decode
 
-_NAMES: Final = {"holdem": "hold'em", "omaha": "Omaha", "naiko": "Naiko", "sarab": "Sarab"}
+_NAMES: Final = {"holdem": "hold'em", "omaha": "Omaha", "naiko": "Naiko", "sarab": "Sarab", "capsa": "Capsa"}
+_OF_CAPSA: Final = ("drafts", "naturals", "surrenders", "royalties", "pairs settled")
 _POWERS: Final = (CardGlanced, CardSwapped, AnchorDeclared)
 
 
@@ -34,7 +44,16 @@ def game_lines(evidence: Evidence) -> Iterator[str]:
 
 def _parts(counts: Counter[str]) -> Iterator[str]:
     yield f"{counts['hands']} hands"
-    for what in ("actions", "shown to the end", "powers used", "Anchors answered", "sarabs", "void", "pots carried"):
+    for what in (
+        "actions",
+        "shown to the end",
+        "powers used",
+        "Anchors answered",
+        "sarabs",
+        "void",
+        "pots carried",
+        *_OF_CAPSA,
+    ):
         if counts[what]:
             yield f"{counts[what]} {what}"
 
@@ -53,5 +72,16 @@ def _count(games: dict[str, Counter[str]], events: list[LoggedEvent]) -> None:
         elif isinstance(event, Acted):
             counts["actions"] += 1
             counts["sarabs"] += event.is_sarab
+        elif isinstance(event, CapsaStarted):
+            counts = games.setdefault(event.settings.game, Counter())
+        elif isinstance(event, RoyaltiesDeclared):
+            counts["royalties"] += sum(
+                row.units > 0 for one in event.standings for row in (one.front, one.middle, one.back)
+            )
+        counts["actions"] += isinstance(event, SetLocked | Answered)
+        counts["drafts"] += isinstance(event, DraftSaved)
+        counts["naturals"] += isinstance(event, NaturalShown)
+        counts["surrenders"] += isinstance(event, Answered) and event.answer == "surrender"
+        counts["pairs settled"] += isinstance(event, PairSettled)
         counts["powers used"] += isinstance(event, _POWERS)
         counts["Anchors answered"] += isinstance(event, AnchorAnswered)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from diwan.client import DiwanClient
+from diwan.core.games.capsa.events import Answered, CapsaStarted
 from diwan.core.hand.events import Acted, HandEnded, HandStarted
 from diwan.wire.events import decode
 
@@ -22,6 +23,7 @@ GAMES: Final[dict[str, dict[str, Any]]] = {
     "omaha": {"limit": "pot_limit", "small_blind": 5, "big_blind": 10},
     "naiko": {"limit": "no_limit", "small_blind": 5, "big_blind": 10},
     "sarab": {"big_blind": 10, "sarab": {"forced_bets": [10, 20], "deals_per_level": 20, "void_antes": "carry"}},
+    "capsa": {"unit": 10, "set_seconds": 20, "declare_seconds": 10},
 }
 """The demo's games, one a table in turn; Sarab with what makes its hands differ: a schedule, and carried pots."""
 
@@ -46,6 +48,8 @@ class Count(Struct):
 
 def table_settings(name: str, game: str = "holdem") -> dict[str, Any]:
     """Return the settings of a demo table: quick, without pauses, filled with bots."""
+    if game == "capsa":
+        return {"name": name, "capsa": GAMES[game], "seats": 4, "pause_ms": 1, "bots_fill": 4}
     hand = {"game": game, "decision_seconds": 10} | GAMES[game]
     return {"name": name, "hand": hand, "seats": 6, "pause_ms": 1, "bots_fill": BOTS_A_TABLE}
 
@@ -60,7 +64,7 @@ async def play_until(
     client: DiwanClient, table_ids: list[str], hands_wanted: int, progress: Callable[[Count], None]
 ) -> Count:
     """Watch the tables until they have played so many hands together, and of each game its part."""
-    games = {table_id: (await client.tables.get(table_id)).config.hand.game for table_id in table_ids}
+    games = {table_id: _game((await client.tables.get(table_id)).config) for table_id in table_ids}
     count = Count(by_game=dict.fromkeys(games.values(), 0))
     of_each = min(HANDS_A_GAME, hands_wanted // len(count.by_game))
     enough = asyncio.Event()
@@ -89,11 +93,18 @@ async def play_until(
     return count
 
 
+def _game(config: Any) -> str:
+    return str(config.capsa.game if config.HasField("capsa") else config.hand.game)
+
+
 def _count(count: Count, message: Any, game: str) -> None:
     for stored in message.update.events:
+        if stored.body_hash:  # What a seat of Capsa arranged: withheld from whoever is not that seat.
+            count.actions += 1
+            continue
         event = decode(stored.type_id, stored.schema_version, stored.body).event
-        if isinstance(event, HandStarted) and not count.began:
+        if isinstance(event, HandStarted | CapsaStarted) and not count.began:
             count.began = time.monotonic()
         count.hands += isinstance(event, HandEnded)
         count.by_game[game] += isinstance(event, HandEnded)
-        count.actions += isinstance(event, Acted)
+        count.actions += isinstance(event, Acted | Answered)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diwan.cli.demo.evidence import Evidence
+from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import CardsShown, HandEnded, HandStarted
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import LoggedEvent
@@ -29,7 +30,7 @@ def _hands(events: list[LoggedEvent]) -> Iterator[list[Entry]]:
         if isinstance(decoded.event, LedgerCommitted):
             raise TypeError("the ledger's event in a table's stream")
         entry = Entry(logged.version, logged.recorded_at_ms, logged.command_id, decoded.event, decoded.reveals)
-        if isinstance(entry.event, HandStarted):
+        if isinstance(entry.event, HandStarted | CapsaStarted):
             hand = []
         if hand is not None:
             hand.append(entry)
