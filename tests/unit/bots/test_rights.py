@@ -16,7 +16,19 @@ BOTS_MAY_CALL = {
     f"/diwan.api.table.v1.TableService/{method}"
     for method in (
         *("GetTable", "ListTables", "SitDown", "TopUp", "SetSittingOut", "StandUp"),
-        *("Act", "UsePower", "AnswerAnchor", "Watch", "Play", "OpenHand", "GetHand", "ListMyHands", "GetMyHand"),
+        *(
+            "Act",
+            "UsePower",
+            "AnswerAnchor",
+            "ActCapsa",
+            "SetPairStake",
+            "Watch",
+            "Play",
+            "OpenHand",
+            "GetHand",
+            "ListMyHands",
+            "GetMyHand",
+        ),
     )
 }
 
