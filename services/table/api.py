@@ -3,6 +3,7 @@
 from diwan.api.table.v1 import exclusions_pb2, history_pb2, hosting_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.calls import Call
+from diwan.chassis.pace import Pace
 from services.table import fields
 from services.table.creating import Creation
 from services.table.entry import let_in, viewer_of
@@ -11,7 +12,6 @@ from services.table.hands import Hands
 from services.table.hosting import Hosts
 from services.table.lobby import Lobby, coming, conditions_for, view_of
 from services.table.opening import Openings
-from services.table.pace import Pace
 from services.table.play import TableStreams, result_message
 from services.table.seats import Seats
 from services.table.tables import Tables

@@ -19,6 +19,7 @@ from diwan.chassis.feed.serving import served_feed
 from diwan.chassis.keyfile import KeyFile, day_of
 from diwan.chassis.keys import SigningKey, TokenSource
 from diwan.chassis.migrate import migrate
+from diwan.chassis.pace import Pace
 from diwan.chassis.server import Served
 from diwan.chassis.service import Service
 from diwan.chassis.settings import needed
@@ -37,7 +38,6 @@ from services.table.index import Index
 from services.table.lobby import Lobby
 from services.table.names import Names
 from services.table.opening import Openings
-from services.table.pace import Pace
 from services.table.projections import CONSUMER
 from services.table.saga import BuyIns, Wallet, WalletUnknown
 from services.table.seats import Seats

@@ -12,6 +12,7 @@ from diwan.api.event.v1 import table_pb2
 from diwan.api.table.v1 import hosting_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
+from diwan.chassis.pace import Pace
 from diwan.core.decider import Rejected
 from diwan.core.table.commands import TableCommand
 from diwan.core.table.hosting.commands import (
@@ -37,7 +38,6 @@ from services.table.ids import command_id_of
 from services.table.index import Index, InvitationLine
 from services.table.lobby import coming, conditions_for
 from services.table.names import Names
-from services.table.pace import Pace
 from services.table.paging import after_token, page_token
 from services.table.tables import Tables
 

@@ -1,26 +1,14 @@
-"""How often one player may change what is not play: sitting down and out, leaving, bringing chips (P12).
+"""Commands that a player may give only so often (P12): what a pace counts at a table."""
 
-Each of these is an event for ever; decisions need no such limit, since they take their turn.
-"""
-
-import time
-from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final
 
-from diwan.core.decider import Rejected
+from diwan.chassis.pace import Pace
 from diwan.core.table.commands import TableCommand
 from diwan.core.table.state import TableState
 from services.table.asking import Build
 
-BURST: Final = 40
-CHANGES_A_SECOND: Final = 4.0
-"""More than any hand at a screen; a player who comes and goes without end fills no log."""
 
-PLAYERS_KEPT: Final = 10_000
-
-
-def paced[S](pace: "Pace", building: Callable[[S, str, int], Build]) -> Callable[[S, str, int], Build]:
+def paced[S](pace: Pace, building: Callable[[S, str, int], Build]) -> Callable[[S, str, int], Build]:
     """Return what makes a command that its player may give only so often; counted when it is built, so a retry is free."""
 
     def slowly(said: S, player: str, received_at_ms: int) -> Build:
@@ -33,23 +21,3 @@ def paced[S](pace: "Pace", building: Callable[[S, str, int], Build]) -> Callable
         return counted
 
     return slowly
-
-
-class Pace:
-    """For every player a store of changes that fills up again with time; a stranger to it has a full one."""
-
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._monotonic = monotonic
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def take(self, player: str) -> None:
-        """Count a change; raises `Rejected` with RATE_LIMITED where none is left."""
-        now = self._monotonic()
-        left, since = self._left.pop(player, (float(BURST), now))
-        left = min(BURST, left + (now - since) * CHANGES_A_SECOND)
-        is_allowed = left >= 1
-        self._left[player] = (left - 1 if is_allowed else left, now)
-        if len(self._left) > PLAYERS_KEPT:
-            self._left.popitem(last=False)
-        if not is_allowed:
-            raise Rejected("RATE_LIMITED")

@@ -6,6 +6,7 @@ from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
 from diwan.chassis.errors import rejected_of
+from diwan.chassis.pace import Pace
 from diwan.chassis.store import EventStore
 from diwan.core.decider import Rejected
 from diwan.core.table.commands import CloseTable, RequestSeat, RequestTopUp, SitIn, SitOut, StandUp, TableCommand
@@ -21,7 +22,7 @@ from services.table.entry import let_in, viewer_of
 from services.table.exclusions import Exclusions
 from services.table.ids import command_id_of, resolution_id_of, transfer_id_of
 from services.table.index import Index
-from services.table.pace import Pace, paced
+from services.table.pace import paced
 from services.table.saga import BuyIns
 from services.table.tables import Tables
 

@@ -1,143 +1,295 @@
 """The wallet's methods: who may mean what, which request to the ledger that is, and what its answer is called."""
 
-import re
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import AsyncGenerator
 from typing import Final
 
 from diwan.api.wallet.v1 import wallet_service_pb2 as pb
-from diwan.chassis.access import PLAYER_ID_CHARACTERS_MAX
+from diwan.chassis.access import Caller, Role
 from diwan.chassis.calls import Call
-from diwan.chassis.database import Connection, Database
-from diwan.chassis.store import Overloaded, UnknownOutcome
+from diwan.chassis.pace import Pace
 from diwan.core.decider import Rejected
-from diwan.core.ledger.accounts import (
-    AMOUNT_MAX,
-    BOTS,
-    NAMESPACE,
-    OPERATOR,
-    STARTING_GRANT,
-    escrow_account,
-    named_id,
-    player_account,
+from diwan.core.ledger import books
+from diwan.core.ledger.accounts import BOTS, HOUSE, escrow_account, player_account
+from diwan.core.ledger.events import AccountOpened
+from diwan.core.ledger.policies import Policies, receipt_named
+from diwan.core.ledger.requests import (
+    ConsentChange,
+    FreezeChange,
+    HoldPlacement,
+    HoldPosting,
+    HoldVoiding,
+    LinkedSet,
+    Refund,
+    Result,
+    Reversal,
 )
-from diwan.core.ledger.books import Account, Transfer
-from diwan.core.ledger.requests import LinkedSet, Result
-from services.wallet.books import Done, Remembered
-from services.wallet.ledger import DATABASE_TROUBLE, Ledger, Unavailable, is_own_fault
+from services.wallet import fields
+from services.wallet.asking import Asking, remembered
+from services.wallet.books import Done
+from services.wallet.messages import account_message, entry_message, transfer_message
 from services.wallet.projections import (
     ACCOUNT_KINDS,
-    StatementLine,
+    PostedTransfer,
     Wanted,
     account_in,
     accounts_in,
+    balance_at_in,
     entries_in,
+    issued_today_in,
     totals_in,
+    transfer_in,
 )
 from services.wallet.reconcile.reconciler import Reconciler
 from services.wallet.reconcile.telling import reconcile_response
+from services.wallet.watching import Balances
 
-REASON_CHARACTERS_MAX: Final = 500
 CODES: Final = frozenset({"buy_in", "top_up"})
-
-_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
-_UUID4: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}").fullmatch
+MOVEMENTS_MAX: Final = 100
+HOLD_MS: Final = 10 * 60 * 1000
+HOLD_MS_MAX: Final = 30 * 24 * 3600 * 1000
+AT_MS_MAX: Final = 2**53 - 1
 
 
 class WalletServicer:
     """Answers for ``WalletService``. ``consumer`` is the name under which the table feed is followed."""
 
     def __init__(
-        self, ledger: Ledger, database: Database, reconciler: Reconciler, *, starting_grant: int, consumer: str
+        self, asking: Asking, reconciler: Reconciler, balances: Balances, policies: Policies, *, consumer: str
     ) -> None:
-        self._ledger = ledger
-        self._database = database
+        self._asking = asking
         self._reconciler = reconciler
-        self._starting_grant = starting_grant
+        self._balances = balances
+        self._policies = policies
         self._consumer = consumer
+        self._pace = Pace()
+
+    # Accounts
 
     async def OpenAccount(self, request: pb.OpenAccountRequest, call: Call) -> pb.OpenAccountResponse:
         """Open a player's account with the starting grant; the same request gets the same answer for ever."""
         account = player_account(call.caller.acting_player(request.on_behalf_of))
-        if not _UUID4(request.request_id):
-            raise Rejected("REQUEST_ID_INVALID")
-        caller = f"{call.caller.role}/{call.caller.subject}"
-        command_id = named_id(NAMESPACE, f"request/{caller}/{request.request_id}")
-        remembered = Remembered(command_id, caller, call.request_hash(request))
-        grant = Transfer(
-            named_id(account.account_id, "starting_grant"),
-            STARTING_GRANT.account_id,
-            account.account_id,
-            self._starting_grant,
-            "starting_grant",
-            f"account/{account.account_id}",
-        )
-        transfers = (grant,) if self._starting_grant else ()
-        done = await self._asked(LinkedSet(transfers, opens=(account,), is_opening=True), remembered)
+        again = remembered(call, request, fields.request_id(request.request_id))
+        done = await self._asking.ask(self._policies.opening(account), again)
         return pb.OpenAccountResponse(
-            account=_account(done.accounts[account.account_id]), existed=not done.outcome.has_opened
+            account=account_message(done.accounts[account.account_id]), existed=not done.outcome.has_opened
         )
 
     async def GetAccount(self, request: pb.GetAccountRequest, call: Call) -> pb.GetAccountResponse:
-        """Return a player's account as it stands."""
-        account_id = player_account(call.caller.acting_player(request.on_behalf_of)).account_id
-        account = await self._read(lambda c: account_in(c, account_id))
-        if account is None:
-            raise Rejected("ACCOUNT_NOT_FOUND")
-        return pb.GetAccountResponse(account=_account(account))
+        """Return an account as it stands."""
+        account_id = _whose(request, call.caller)
+        account = await self._account(account_id)
+        issued = await self._asking.read(lambda c: issued_today_in(c, [account]))
+        return pb.GetAccountResponse(account=self._told(account, issued.get(account_id, 0)))
+
+    async def ListAccounts(self, request: pb.ListAccountsRequest, _call: Call) -> pb.ListAccountsResponse:
+        """Return a page of accounts by id, of one kind or of all."""
+        if request.kind and request.kind not in ACCOUNT_KINDS:
+            raise Rejected("FIELD_INVALID", field="kind", why=f"one of {', '.join(ACCOUNT_KINDS)}")
+        wanted = Wanted(request.kind, with_closed=request.with_closed)
+        page = await self._asking.read(lambda c: accounts_in(c, wanted, request.page_size, request.page_token))
+        issued = await self._asking.read(lambda c: issued_today_in(c, page.accounts))
+        told = [self._told(account, issued.get(account.account_id, 0)) for account in page.accounts]
+        return pb.ListAccountsResponse(accounts=told, next_page_token=page.next_token)
 
     async def ListEntries(self, request: pb.ListEntriesRequest, call: Call) -> pb.ListEntriesResponse:
-        """Return a page of a player's statement, newest first."""
-        account_id = player_account(call.caller.acting_player(request.on_behalf_of)).account_id
-        page = await self._read(lambda c: entries_in(c, account_id, request.page_size, request.page_token))
-        if not page.lines and await self._read(lambda c: account_in(c, account_id)) is None:
+        """Return a page of an account's statement, newest first."""
+        account_id = _whose(request, call.caller)
+        page = await self._asking.read(lambda c: entries_in(c, account_id, request.page_size, request.page_token))
+        if not page.lines:
+            await self._account(account_id)
+        return pb.ListEntriesResponse(entries=map(entry_message, page.lines), next_page_token=page.next_token)
+
+    async def GetBalanceAt(self, request: pb.GetBalanceAtRequest, call: Call) -> pb.GetBalanceAtResponse:
+        """Return what an account held at a moment."""
+        account_id = _whose(request, call.caller)
+        if not 0 <= request.at_ms <= AT_MS_MAX:
+            raise Rejected("FIELD_INVALID", field="at_ms", why=f"0 to {AT_MS_MAX}")
+        found = await self._asking.read(lambda c: balance_at_in(c, account_id, request.at_ms))
+        if found is None:
             raise Rejected("ACCOUNT_NOT_FOUND")
-        return pb.ListEntriesResponse(entries=map(_entry, page.lines), next_page_token=page.next_token)
+        return pb.GetBalanceAtResponse(balance=found.balance, version=found.version)
+
+    async def WatchBalance(
+        self, request: pb.WatchBalanceRequest, call: Call
+    ) -> AsyncGenerator[pb.WatchBalanceResponse, None]:
+        """Tell a player's account at once and after every change, until the caller has enough."""
+        account_id = player_account(call.caller.acting_player(request.on_behalf_of)).account_id
+        async for account in self._balances.watch(account_id):
+            now_ms = time.time_ns() // 1_000_000
+            yield pb.WatchBalanceResponse(
+                account=None if account is None else account_message(account), server_time_ms=now_ms
+            )
+
+    async def FreezeAccount(self, request: pb.FreezeAccountRequest, call: Call) -> pb.FreezeAccountResponse:
+        """Freeze a player's account: it gives nothing, and gets nothing but what is due to it."""
+        return pb.FreezeAccountResponse(account=await self._frozen(request, call, is_frozen=True))
+
+    async def UnfreezeAccount(self, request: pb.UnfreezeAccountRequest, call: Call) -> pb.UnfreezeAccountResponse:
+        """Set a frozen account free."""
+        return pb.UnfreezeAccountResponse(account=await self._frozen(request, call, is_frozen=False))
+
+    # Movements
 
     async def FundSeat(self, request: pb.FundSeatRequest, _call: Call) -> pb.FundSeatResponse:
         """Move a buy-in or a top-up into a sitting's escrow, once by its id."""
         for field in ("transfer_id", "sitting", "table_id"):
-            if not _UUID(getattr(request, field)):
-                raise Rejected("ID_INVALID", field=field)
+            fields.any_id(getattr(request, field), field)
         if request.code not in CODES:
             raise Rejected("FIELD_INVALID", field="code", why="buy_in or top_up")
         is_buy_in = request.code == "buy_in"
         if is_buy_in and request.sitting != request.transfer_id:
             raise Rejected("FIELD_INVALID", field="sitting", why="a sitting has the id of its buy-in")
-        source = BOTS if request.is_bot else player_account(_player(request.player))
+        source = BOTS if request.is_bot else player_account(fields.player(request.player))
         escrow = escrow_account(request.sitting)
-        transfer = Transfer(
+        transfer = books.Transfer(
             request.transfer_id,
             source.account_id,
             escrow.account_id,
-            _amount(request.amount),
+            fields.amount(request.amount),
             request.code,
             f"table/{request.table_id}",
         )
         linked = (
             LinkedSet((transfer,), opens=(escrow,)) if is_buy_in else LinkedSet((transfer,), tops_up=request.sitting)
         )
-        return pb.FundSeatResponse(result=_posted(await self._asked(linked)))
+        return pb.FundSeatResponse(result=_result(await self._asking.ask(linked)))
+
+    async def Transfer(self, request: pb.TransferRequest, call: Call) -> pb.TransferResponse:
+        """Move chips between two accounts, as the table of moves lets the caller."""
+        transfer, opens = self._movement(request.movement, call.caller)
+        done = await self._asking.ask(self._policies.moving((transfer,), opens))
+        return pb.TransferResponse(
+            result=_result(done),
+            debit=account_message(done.accounts[transfer.debit_account]),
+            credit=account_message(done.accounts[transfer.credit_account]),
+        )
+
+    async def TransferLinked(self, request: pb.TransferLinkedRequest, call: Call) -> pb.TransferLinkedResponse:
+        """Move chips by several transfers, all or none."""
+        if not 1 <= len(request.movements) <= MOVEMENTS_MAX:
+            raise Rejected("FIELD_INVALID", field="movements", why=f"1 to {MOVEMENTS_MAX}")
+        asked = [self._movement(movement, call.caller) for movement in request.movements]
+        transfers = tuple([transfer for transfer, _ in asked])
+        opens = tuple([account for _, accounts in asked for account in accounts])
+        done = await self._asking.ask(self._policies.moving(transfers, opens))
+        return pb.TransferLinkedResponse(results=[verdict.result.value for verdict in done.outcome.verdicts])
+
+    async def ReverseTransfer(self, request: pb.ReverseTransferRequest, call: Call) -> pb.ReverseTransferResponse:
+        """Take a transfer back by a new one that names it."""
+        key, old = fields.random_id(request.transfer_id), fields.any_id(request.reverses, "reverses")
+        cause = fields.reason(request.reason, call.caller, request.case_id)
+        done = await self._asking.ask(Reversal(key, old, cause))
+        return pb.ReverseTransferResponse(result=_result(done), transfer=transfer_message(await self._posted(key)))
+
+    async def GetTransfer(self, request: pb.GetTransferRequest, _call: Call) -> pb.GetTransferResponse:
+        """Return a transfer by its id."""
+        key = fields.any_id(request.transfer_id, "transfer_id")
+        return pb.GetTransferResponse(transfer=transfer_message(await self._posted(key)))
+
+    # Holds
+
+    async def PlaceHold(self, request: pb.PlaceHoldRequest, call: Call) -> pb.PlaceHoldResponse:
+        """Set chips aside for a movement to come."""
+        if not 0 <= request.lasts_ms <= HOLD_MS_MAX:
+            raise Rejected("FIELD_INVALID", field="lasts_ms", why=f"0 to {HOLD_MS_MAX}")
+        transfer, opens = self._movement(request.movement, call.caller)
+        done = await self._asking.ask(HoldPlacement(transfer, request.lasts_ms or HOLD_MS, opens))
+        return pb.PlaceHoldResponse(
+            result=_result(done),
+            debit=account_message(done.accounts[transfer.debit_account]),
+            expires_at_ms=done.outcome.expires_at_ms,
+        )
+
+    async def PostHold(self, request: pb.PostHoldRequest, call: Call) -> pb.PostHoldResponse:
+        """Turn a hold, or a part of it, into a transfer."""
+        key, hold = fields.any_id(request.transfer_id, "transfer_id"), fields.any_id(request.hold_id, "hold_id")
+        chips = fields.amount(request.amount) if request.amount else 0
+        done = await self._asking.ask(HoldPosting(key, hold, chips, fields.cause(request.cause, call.caller)))
+        return pb.PostHoldResponse(result=_result(done), amount=done.outcome.verdicts[0].amount)
+
+    async def VoidHold(self, request: pb.VoidHoldRequest, call: Call) -> pb.VoidHoldResponse:
+        """Give a hold up."""
+        again = remembered(call, request, fields.request_id(request.request_id))
+        hold, cause = fields.any_id(request.hold_id, "hold_id"), fields.cause(request.cause, call.caller)
+        done = await self._asking.ask(HoldVoiding(again.command_id, hold, cause), again)
+        return pb.VoidHoldResponse(result=_result(done))
+
+    # What the house gives
 
     async def Issue(self, request: pb.IssueRequest, call: Call) -> pb.IssueResponse:
-        """Issue chips to a player, with an operator's name and reason kept for ever."""
-        if not _UUID4(request.transfer_id):
-            raise Rejected("ID_INVALID", field="transfer_id")
-        reason = request.reason.strip()
-        if not reason:
-            raise Rejected("REASON_REQUIRED")
-        if len(reason) > REASON_CHARACTERS_MAX or not reason.isprintable():
-            raise Rejected("FIELD_INVALID", field="reason", why=f"at most {REASON_CHARACTERS_MAX} printable characters")
-        account_id = player_account(_player(request.player)).account_id
-        cause = f"operator/{call.caller.subject}: {reason}"
-        transfer = Transfer(
-            request.transfer_id, OPERATOR.account_id, account_id, _amount(request.amount), "issue", cause
+        """Issue chips to a player or the house, with an operator's name and reason kept for ever."""
+        key = fields.random_id(request.transfer_id)
+        cause = fields.reason(request.reason, call.caller)
+        purpose = request.purpose or "operator"
+        if purpose not in {"operator", "promotion"}:
+            raise Rejected("FIELD_INVALID", field="purpose", why="operator or promotion")
+        if request.is_to_house and request.player:
+            raise Rejected("FIELD_INVALID", field="player", why="empty for the house")
+        to = HOUSE if request.is_to_house else player_account(fields.player(request.player))
+        done = await self._asking.ask(self._policies.issue(key, purpose, to, fields.amount(request.amount), cause))
+        return pb.IssueResponse(result=_result(done), account=account_message(done.accounts[to.account_id]))
+
+    async def TopUp(self, request: pb.TopUpRequest, call: Call) -> pb.TopUpResponse:
+        """Give a player the free top-up, as the policy has it."""
+        player = call.caller.acting_player(request.on_behalf_of)
+        key = fields.random_id(request.transfer_id)
+        self._pace.take(player)
+        grant = self._policies.free_top_up(key, player, is_automatic=request.is_automatic)
+        done = await self._asking.ask(grant, below=self._policies.top_up.below)
+        account = done.accounts[grant.transfer.credit_account]
+        return pb.TopUpResponse(result=_result(done), account=account_message(account), amount=_amount(done))
+
+    async def SetTopUpConsent(self, request: pb.SetTopUpConsentRequest, call: Call) -> pb.SetTopUpConsentResponse:
+        """Record a player's standing consent to automatic top-ups, or that it is withdrawn."""
+        player = call.caller.acting_player(request.on_behalf_of)
+        again = remembered(call, request, fields.request_id(request.request_id))
+        self._pace.take(player)
+        account_id = player_account(player).account_id
+        change = ConsentChange(
+            again.command_id, account_id, is_given=request.is_given, cause=f"{call.caller.role}/{call.caller.subject}"
         )
-        done = await self._asked(LinkedSet((transfer,)))
-        return pb.IssueResponse(result=_posted(done), account=_account(done.accounts[account_id]))
+        done = await self._asking.ask(change, again)
+        return pb.SetTopUpConsentResponse(account=account_message(done.accounts[account_id]))
+
+    async def CreditPurchase(self, request: pb.CreditPurchaseRequest, call: Call) -> pb.CreditPurchaseResponse:
+        """Credit a purchase that its provider has confirmed, once by its receipt."""
+        provider, receipt = fields.provider(request.provider), fields.receipt(request.receipt_id)
+        player = call.caller.acting_player(fields.player(request.player))
+        grant = self._policies.bought(provider, receipt, player, fields.amount(request.amount))
+        done = await self._asking.ask(grant)
+        account = account_message(done.accounts[grant.transfer.credit_account])
+        return pb.CreditPurchaseResponse(result=_result(done), account=account, transfer_id=grant.transfer.transfer_id)
+
+    async def RefundPurchase(self, request: pb.RefundPurchaseRequest, call: Call) -> pb.RefundPurchaseResponse:
+        """Take a refunded purchase back, as far as its chips are still there."""
+        provider, receipt = fields.provider(request.provider), fields.receipt(request.receipt_id)
+        cause = fields.reason(request.reason, call.caller)
+        purchase_id = receipt_named("purchase", provider, receipt)
+        purchase = await self._asking.read(lambda c: transfer_in(c, purchase_id))
+        if purchase is not None and call.caller.role is Role.BACKEND:
+            # Another back end's receipt is nobody's business here.
+            call.caller.acting_player((await self._account(purchase.credit_account)).owner)
+        done = await self._asking.ask(Refund(purchase_id, cause))
+        answer = pb.RefundPurchaseResponse(result=_result(done), amount=_amount(done), shortfall=done.outcome.shortfall)
+        if purchase is not None:
+            answer.account.CopyFrom(account_message(await self._account(purchase.credit_account)))
+        return answer
+
+    async def CreditAdReward(self, request: pb.CreditAdRewardRequest, call: Call) -> pb.CreditAdRewardResponse:
+        """Credit the reward for an advertisement that its provider has confirmed, once by its receipt."""
+        provider, receipt = fields.provider(request.provider), fields.receipt(request.receipt_id)
+        player = call.caller.acting_player(fields.player(request.player))
+        grant = self._policies.watched(provider, receipt, player)
+        done = await self._asking.ask(grant)
+        account = account_message(done.accounts[grant.transfer.credit_account])
+        return pb.CreditAdRewardResponse(result=_result(done), account=account, amount=_amount(done))
+
+    # What must add up
 
     async def GetTotals(self, _request: pb.GetTotalsRequest, _call: Call) -> pb.GetTotalsResponse:
         """Return the sums that must hold, all of one moment."""
-        totals = await self._read(lambda c: totals_in(c, self._consumer))
+        totals = await self._asking.read(lambda c: totals_in(c, self._consumer))
         return pb.GetTotalsResponse(
             totals=[pb.Total(kind=t.kind, accounts=t.accounts, balance=t.balance) for t in totals.kinds],
             sum=totals.sum,
@@ -148,84 +300,60 @@ class WalletServicer:
             quarantined_tables=totals.quarantined,
         )
 
-    async def ListAccounts(self, request: pb.ListAccountsRequest, _call: Call) -> pb.ListAccountsResponse:
-        """Return a page of accounts by id, of one kind or of all."""
-        if request.kind and request.kind not in ACCOUNT_KINDS:
-            raise Rejected("FIELD_INVALID", field="kind", why=f"one of {', '.join(ACCOUNT_KINDS)}")
-        wanted = Wanted(request.kind, with_closed=request.with_closed)
-        page = await self._read(lambda c: accounts_in(c, wanted, request.page_size, request.page_token))
-        return pb.ListAccountsResponse(accounts=map(_account, page.accounts), next_page_token=page.next_token)
-
     async def Reconcile(self, _request: pb.ReconcileRequest, _call: Call) -> pb.ReconcileResponse:
         """Add everything up now, in one snapshot."""
         return reconcile_response(await self._reconciler.on_demand())
 
-    async def _asked(self, request: LinkedSet, remembered: Remembered | None = None) -> Done:
-        try:
-            done = await self._ledger.ask(request, remembered)
-        except Overloaded:
-            raise Rejected("SERVER_BUSY") from None
-        except Unavailable:
-            raise Rejected("SERVICE_UNAVAILABLE") from None
-        except UnknownOutcome:
-            raise Rejected("UNKNOWN_OUTCOME") from None
-        if done.is_conflict:
-            raise Rejected("REQUEST_ID_CONFLICT")
-        for verdict in done.outcome.verdicts:
-            if not verdict.result.is_posted:
-                first = {"first_reason": verdict.first_reason} if verdict.first_reason else {}
-                raise Rejected(verdict.result.name, transfer_id=verdict.transfer_id, **first)
-        return done
+    # Helpers
 
-    async def _read[T](self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        try:
-            return await self._database.run(work)
-        except DATABASE_TROUBLE as error:
-            if is_own_fault(error):
-                raise
-            raise Rejected("SERVICE_UNAVAILABLE") from None
+    def _movement(self, asked: pb.Movement, caller: Caller) -> tuple[books.Transfer, tuple[AccountOpened, ...]]:
+        return fields.movement(asked, caller, has_gifts=self._policies.gift_a_day > 0)
 
+    async def _frozen(
+        self, request: pb.FreezeAccountRequest | pb.UnfreezeAccountRequest, call: Call, *, is_frozen: bool
+    ) -> pb.Account:
+        again = remembered(call, request, fields.request_id(request.request_id))
+        account_id = player_account(fields.player(request.player)).account_id
+        cause = fields.reason(request.reason, call.caller, request.case_id)
+        change = FreezeChange(again.command_id, account_id, is_frozen=is_frozen, cause=cause)
+        done = await self._asking.ask(change, again)
+        return account_message(done.accounts[account_id])
 
-def _posted(done: Done) -> str:
-    (verdict,) = done.outcome.verdicts
-    return verdict.result.value
+    async def _account(self, account_id: str) -> books.Account:
+        account = await self._asking.read(lambda c: account_in(c, account_id))
+        if account is None:
+            raise Rejected("ACCOUNT_NOT_FOUND")
+        return account
 
+    async def _posted(self, transfer_id: str) -> PostedTransfer:
+        posted = await self._asking.read(lambda c: transfer_in(c, transfer_id))
+        if posted is None:
+            raise Rejected("TRANSFER_NOT_FOUND")
+        return posted
 
-def _player(player: str) -> str:
-    if not 0 < len(player) <= PLAYER_ID_CHARACTERS_MAX or not player.isprintable():
-        raise Rejected("FIELD_INVALID", field="player", why="not a player id")
-    return player
+    def _told(self, account: books.Account, issued_today: int) -> pb.Account:
+        return account_message(account, self._policies.issuable(account, issued_today))
 
 
-def _amount(amount: int) -> int:
-    if not 1 <= amount <= AMOUNT_MAX:
-        raise Rejected("AMOUNT_INVALID", field="amount")
-    return amount
+def _whose(request: pb.GetAccountRequest | pb.ListEntriesRequest | pb.GetBalanceAtRequest, caller: Caller) -> str:
+    """Return the account that is asked about: the caller's own, its player's, or for staff and services any by name."""
+    if not request.HasField("name"):
+        return player_account(caller.acting_player(request.on_behalf_of)).account_id
+    if caller.role not in {Role.OPERATOR, Role.AUDITOR, Role.SERVICE}:
+        raise Rejected("ACCOUNT_NAME_NOT_ALLOWED")
+    if request.on_behalf_of:
+        raise Rejected("FIELD_INVALID", field="name", why="excludes on_behalf_of")
+    return fields.account_name(request.name, "name").account_id
 
 
-def _account(account: Account) -> pb.Account:
-    return pb.Account(
-        account_id=account.account_id,
-        kind=account.kind,
-        owner=account.owner,
-        balance=account.balance,
-        version=account.version,
-        currency=account.currency,
-        is_closed=account.is_closed,
-    )
+def _result(done: Done) -> str:
+    """Return the one result; a request that was answered before by its request id is there."""
+    verdicts = done.outcome.verdicts
+    return verdicts[0].result.value if verdicts else Result.EXISTS.value
 
 
-def _entry(line: StatementLine) -> pb.Entry:
-    return pb.Entry(
-        version=line.version,
-        transfer_id=line.transfer_id,
-        amount=line.amount,
-        previous_balance=line.previous_balance,
-        balance=line.balance,
-        code=line.code,
-        cause=line.cause,
-        posted_at_ms=line.posted_at_ms,
-    )
+def _amount(done: Done) -> int:
+    return done.outcome.verdicts[0].amount
 
 
 REASONS: Final = frozenset(result.name for result in Result if not result.is_posted)

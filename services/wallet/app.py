@@ -21,10 +21,13 @@ from diwan.chassis.service import Service
 from diwan.chassis.settings import needed
 from diwan.core.ledger.requests import Float
 from services.wallet.api import WalletServicer
+from services.wallet.asking import Asking
+from services.wallet.expiring import Expiring
 from services.wallet.ledger import Ledger
 from services.wallet.reconcile.reconciler import Reconciler
 from services.wallet.settings import WalletSettings
 from services.wallet.settlement import Settlement
+from services.wallet.watching import Balances
 
 CONSUMER: Final = "settlement"
 """The name of the cursor in the table feed."""
@@ -60,9 +63,15 @@ async def build(settings: WalletSettings) -> AsyncIterator[Service]:
         stack.push_async_callback(database.close)
         await database.run(assert_settings)
         connect = _connector(writer, "wallet-ledger", **LEDGER_SETTINGS)
-        ledger = Ledger(connect, bots_float=bots_float, on_commit=feed_task.wake)
+        balances = Balances(database)
+
+        def committed() -> None:
+            feed_task.wake()
+            balances.wake()
+
+        ledger = Ledger(connect, bots_float=bots_float, on_commit=committed)
         await ledger.prepare()
-        consumer, source = _consumer(settings, database, bots_float, feed_task, bus)
+        consumer, source = _consumer(settings, database, bots_float, committed, bus)
         stack.push_async_callback(source.close)
         feed_task.start()
         stack.push_async_callback(feed_task.close)
@@ -77,14 +86,19 @@ async def build(settings: WalletSettings) -> AsyncIterator[Service]:
             full_seconds=settings.reconcile_full_seconds,
         )
         servicer = WalletServicer(
-            ledger, database, reconciler, starting_grant=settings.starting_grant, consumer=CONSUMER
+            Asking(ledger, database), reconciler, balances, settings.policies(), consumer=CONSUMER
         )
         yield Service(
             served=[
                 Served(DESCRIPTOR.services_by_name["WalletService"], servicer),
                 served_feed(Feed(database, FEEDS["wallet"])),
             ],
-            background={"ledger": ledger.run, "reconcile": reconciler.run},
+            background={
+                "ledger": ledger.run,
+                "reconcile": reconciler.run,
+                "balances": balances.run,
+                "holds": Expiring(ledger, database).run,
+            },
         )
 
 
@@ -93,7 +107,7 @@ async def settlement_consumer(settings: WalletSettings) -> AsyncIterator[Consume
     """Build only what follows the table feed, at rest: for an operator's look at it and for `Consumer.release`."""
     database = await Database.open(needed(settings.database_url, "database_url"), size=2, application="wallet-operator")
     bots_float = Float(settings.bots_float_low, settings.bots_float_amount)
-    consumer, source = _consumer(settings, database, bots_float, None, None)
+    consumer, source = _consumer(settings, database, bots_float, lambda: None, None)
     try:
         yield consumer
     finally:
@@ -102,14 +116,14 @@ async def settlement_consumer(settings: WalletSettings) -> AsyncIterator[Consume
 
 
 def _consumer(
-    settings: WalletSettings, database: Database, bots_float: Float, feed_task: FeedTask | None, bus: Bus | None
+    settings: WalletSettings, database: Database, bots_float: Float, on_posted: Callable[[], None], bus: Bus | None
 ) -> tuple[Consumer, RemoteFeed]:
     if settings.table_address is None:
         raise ValueError("the setting table_address is missing")
     source = RemoteFeed(
         settings.table_address, service_tokens(settings, "table"), credentials=channel_credentials(settings)
     )
-    settlement = Settlement(bots_float, on_posted=(lambda: None) if feed_task is None else feed_task.wake)
+    settlement = Settlement(bots_float, on_posted=on_posted)
     consumer = Consumer(
         CONSUMER,
         FEEDS["table"],

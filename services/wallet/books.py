@@ -4,7 +4,7 @@ The event, the accounts and the transfers with both legs are written together or
 """
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Final
@@ -17,88 +17,19 @@ from diwan.chassis.database import Connection
 from diwan.chassis.store import Append, NewEvent, create_stream_in
 from diwan.chassis.store.batch import append_arguments, chain_of
 from diwan.core.hashing import first_prev_hash
-from diwan.core.ledger.accounts import BOTS, BOTS_ISSUANCE, NAMESPACE, STANDING, named_id
-from diwan.core.ledger.books import Account, Books, Transfer
+from diwan.core.ledger.accounts import STANDING
+from diwan.core.ledger.books import Account, Books, counted
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.ledger.posting import Decision, decide
-from diwan.core.ledger.requests import Confirmation, Float, LinkedSet, Outcome, Revocation, TableRequest
+from diwan.core.ledger.requests import Float, LinkedSet, Outcome
 from diwan.core.log import StreamKind
 from diwan.wire.events import encode
 from services.wallet import statements
-
-SHARD: Final = UUID(named_id(NAMESPACE, "ledger/1"))
-"""The ledger's one stream: one event a commit."""
-
-EVENT_BYTES_MAX: Final = 48 * 1024
-"""A commit's event fits into a bus message of 64 KiB; what does not fit goes into the next commit."""
-
-# A transfer's three ids and its amount take 131 bytes beside its texts, an opened account's id and kind 62 beside its
-# owner; a refusal takes less than the transfer that it refuses.
-_TRANSFER_BYTES: Final = 140
-_ACCOUNT_BYTES: Final = 80
-_FLOAT_BYTES: Final = 200
-_REVOCATION_BYTES: Final = 300
+from services.wallet.loading import SHARD, Loaded, load_in
+from services.wallet.works import Work
 
 _CALLER: Final = "wallet"
 _account_id: Final = attrgetter("account_id")
-
-
-class Remembered(msgspec.Struct, frozen=True):
-    """A request that has an id of its own: asked again, it gets its first answer."""
-
-    command_id: str
-    caller: str
-    request_hash: bytes
-
-
-class Work:
-    """One request to the ledger.
-
-    ``transfer_ids`` and ``account_ids`` are what a decision about it reads, in order. ``event_bytes`` is an upper bound
-    of what it adds to a commit's event, a float of the bots' account included.
-    """
-
-    __slots__ = ("account_ids", "event_bytes", "remembered", "request", "transfer_ids")
-
-    def __init__(self, request: TableRequest, remembered: Remembered | None = None) -> None:
-        self.request = request
-        self.remembered = remembered
-        self.transfer_ids, self.account_ids = _named(request)
-        self.event_bytes = _event_bytes(request)
-
-
-def _named(request: TableRequest) -> tuple[list[str], list[str]]:
-    match request:
-        case LinkedSet(transfers=transfers):
-            transfer_ids = [transfer.transfer_id for transfer in transfers]
-            if request.tops_up:
-                transfer_ids.append(request.tops_up)
-            account_ids = [account.account_id for account in request.opens]
-            account_ids += request.closes
-            for transfer in transfers:
-                account_ids += (transfer.debit_account, transfer.credit_account)
-            return transfer_ids, account_ids
-        case Revocation(transfer_id=transfer_id):
-            return [transfer_id, named_id(transfer_id, "returned")], []
-        case Confirmation(transfer_id=transfer_id):
-            return [transfer_id], []
-
-
-def _event_bytes(request: TableRequest) -> int:
-    if not isinstance(request, LinkedSet):
-        return _REVOCATION_BYTES
-    size = 0
-    for account in request.opens:
-        size += _ACCOUNT_BYTES + _bytes(account.owner)
-    for transfer in request.transfers:
-        size += _TRANSFER_BYTES + _bytes(transfer.code) + _bytes(transfer.cause)
-        if transfer.debit_account == BOTS.account_id:
-            size += _FLOAT_BYTES
-    return size
-
-
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -121,19 +52,11 @@ class Head(msgspec.Struct, frozen=True):
     recorded_at_ms: int
 
 
-class Loaded(msgspec.Struct, frozen=True):
-    """What a decision reads, where the ledger stood when it was read, and what time it was then."""
-
-    books: Books
-    version: int
-    now_ms: int
-
-
 class Draft(msgspec.Struct, frozen=True):
     """A commit that was decided: what it will have come to once it is written.
 
     ``base`` is where it was decided; ``head`` and ``accounts`` are the ledger after it, the latter those that it read
-    or changed. ``arguments`` are those of `statements.WRITE`, None where nothing is to be written.
+    or changed. ``arguments`` are those of ``statement``, None where nothing is to be written.
     """
 
     done: list[Done]
@@ -141,6 +64,7 @@ class Draft(msgspec.Struct, frozen=True):
     head: Head
     accounts: dict[str, Account]
     arguments: tuple[object, ...] | None
+    statement: str = statements.WRITE
 
 
 class NotPosted(Exception):  # noqa: N818  (an answer about the caller's log, not a fault)
@@ -162,19 +86,6 @@ async def is_committed_in(connection: Connection, event_id: UUID) -> bool:
     """Tell for certain whether a commit stands: one still in flight is waited for."""
     await connection.fetchrow(statements.LOCK_SHARD, SHARD)
     return bool(await connection.fetchval(statements.IS_COMMITTED, event_id))
-
-
-def split(works: Iterable[Work]) -> list[list[Work]]:
-    """Cut requests into commits whose events are small enough, in order."""
-    commits: list[list[Work]] = [[]]
-    size = 0
-    for work in works:
-        if commits[-1] and size + work.event_bytes > EVENT_BYTES_MAX:
-            commits.append([])
-            size = 0
-        commits[-1].append(work)
-        size += work.event_bytes
-    return commits
 
 
 async def commit_in(
@@ -208,14 +119,27 @@ async def post_in(
         raise LookupError("the ledger was not prepared")
     head = Head(row["version"], row["epoch"], row["head_hash"], row["recorded_at_ms"])
     answered = await _answered(connection, works)
-    loaded = await load_in(connection, works, is_locked=True)
+    loaded = await _load_locked(connection, works, head)
+    while loaded.is_crowded:
+        expiry = drafted(head, [], loaded)
+        await _write_locked(connection, expiry)
+        head = expiry.head
+        loaded = await _load_locked(connection, works, head)
     draft = drafted(head, works, loaded, answered=answered, bots_float=bots_float, event_id=event_id)
     if must_post and not all(done.outcome.is_done for done in draft.done):
         raise NotPosted([done.outcome for done in draft.done])
-    if not await write_in(connection, draft):
-        raise RuntimeError("the ledger moved under its lock")
+    await _write_locked(connection, draft)
     await _remember(connection, works, draft.done, answered)
     return draft
+
+
+async def _load_locked(connection: Connection, works: Sequence[Work], head: Head) -> Loaded:
+    return await load_in(connection, works, not_before_ms=head.recorded_at_ms, is_locked=True)
+
+
+async def _write_locked(connection: Connection, draft: Draft) -> None:
+    if not await write_in(connection, draft):
+        raise RuntimeError("the ledger moved under its lock")
 
 
 def drafted(
@@ -241,12 +165,16 @@ def drafted(
     append = _append(head, event, event_id or uuid4())
     hashes = chain_of(append)
     after = Head(head.version + 1, head.epoch, hashes[-1], append.recorded_at_ms)
-    return Draft(done, head, after, accounts, (*append_arguments([(append, hashes)]), *_rows(books, decision)))
+    arguments = (*append_arguments([(append, hashes)]), *_rows(books, decision))
+    more = list(_more_rows(books, decision, event))
+    if not any(more):
+        return Draft(done, head, after, accounts, arguments)
+    return Draft(done, head, after, accounts, (*arguments, *more), statements.WRITE_MORE)
 
 
 async def write_in(connection: Connection, draft: Draft) -> bool:
     """Write a draft whole; False if the ledger moved on since, and then nothing was written."""
-    return draft.arguments is None or bool(await connection.fetchval(statements.WRITE, *draft.arguments))
+    return draft.arguments is None or bool(await connection.fetchval(draft.statement, *draft.arguments))
 
 
 def _done(
@@ -288,43 +216,6 @@ def _is_in(answered: Mapping[str, asyncpg.Record], work: Work) -> bool:
     return work.remembered is not None and work.remembered.command_id in answered
 
 
-async def load_in(
-    connection: Connection,
-    works: Sequence[Work],
-    remembered: Mapping[str, Account] = MappingProxyType({}),
-    *,
-    is_locked: bool = False,
-) -> Loaded:
-    """Read what deciding requests needs, but for the accounts that are ``remembered``.
-
-    What was read without the ledger's lock holds only if the ledger has not moved by the time that something is
-    written: `write_in` says so. ``is_locked``: the caller has the lock, and the accounts are locked too.
-    """
-    transfer_ids: list[str] = []
-    account_ids: set[str] = set()
-    for work in works:
-        transfer_ids += work.transfer_ids
-        account_ids.update(work.account_ids)
-    transfers: dict[str, Transfer] = {}
-    refused: dict[str, str] = {}
-    rows = await connection.fetch(statements.KNOWN, SHARD, transfer_ids)
-    for _, _, transfer_id, *content, reason in rows if rows[0]["transfer_id"] is not None else ():
-        if reason is not None:
-            refused[transfer_id] = reason
-        else:
-            transfers[transfer_id] = Transfer(transfer_id, *content)
-    # What is revoked goes back to where it came from.
-    account_ids.update(account for t in transfers.values() for account in (t.debit_account, t.credit_account))
-    if BOTS.account_id in account_ids:
-        account_ids.add(BOTS_ISSUANCE.account_id)
-    accounts = {key: remembered[key] for key in account_ids if key in remembered}
-    if len(accounts) < len(account_ids):
-        statement = statements.LOCK_ACCOUNTS if is_locked else statements.ACCOUNTS
-        found = await connection.fetch(statement, list(account_ids - accounts.keys()))
-        accounts.update((row["account_id"], Account(*row)) for row in found)
-    return Loaded(Books(accounts, transfers, refused), rows[0]["version"], rows[0]["now_ms"])
-
-
 def _rows(books: Books, decision: Decision) -> Iterator[list[object]]:
     """Return the columns of what a commit writes into the books, table after table.
 
@@ -337,13 +228,38 @@ def _rows(books: Books, decision: Decision) -> Iterator[list[object]]:
     for a in sorted(decision.accounts, key=_account_id):
         was = before.get(a.account_id)
         if was is None:
-            opened.append((a.account_id, a.kind, a.owner, a.currency, a.balance, a.version, a.is_closed))
+            opened.append((a.account_id, a.kind, a.owner, a.currency, a.balance, a.version, *_marks(a)))
             continue
         changed.append((a.account_id, was.version, a.balance, a.version))
-        if a.is_closed != was.is_closed:
-            marked.append((a.account_id, a.is_closed))
+        if (marks := _marks(a)) != _marks(was):
+            marked.append((a.account_id, *marks))
     transfers, refusals = _listed(decision)
-    for rows, width in ((opened, 7), (changed, 4), (marked, 2), (transfers, 10), (refusals, 2)):
+    for rows, width in ((opened, 10), (changed, 4), (marked, 5), (transfers, 10), (refusals, 2)):
+        yield from _columns(rows, width)
+
+
+def _marks(account: Account) -> tuple[object, ...]:
+    return account.is_closed, account.held, account.is_frozen, account.has_top_up_consent
+
+
+def _more_rows(books: Books, decision: Decision, event: LedgerCommitted) -> Iterator[list[object]]:
+    """Return the columns of what most commits have nothing of: what transfers name, holds, tallies, shortfalls."""
+    naming = [
+        (t.transfer_id, t.hold_id or None, t.reverses or None) for t in event.transfers if t.hold_id or t.reverses
+    ]
+    placed = [msgspec.structs.astuple(hold) for hold in decision.holds if hold.hold_id not in books.holds]
+    ended = [
+        (hold.hold_id, hold.resolution, hold.posted, hold.resolved_by)
+        for hold in decision.holds
+        if hold.hold_id in books.holds
+    ]
+    # As differences: what was there before is added to by the database.
+    tallies = [
+        (*key, *msgspec.structs.astuple(tally))
+        for key, tally in counted(event.transfers, event.committed_at_ms, {}).items()
+    ]
+    shortfalls = [msgspec.structs.astuple(shortfall) for shortfall in event.shortfalls]
+    for rows, width in ((naming, 3), (placed, 12), (ended, 4), (tallies, 6), (shortfalls, 3)):
         yield from _columns(rows, width)
 
 

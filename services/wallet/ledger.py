@@ -17,19 +17,10 @@ from prometheus_client import Counter, Histogram
 
 from diwan.chassis.database import Connection, limited
 from diwan.chassis.store import Overloaded, UnknownOutcome
-from diwan.core.ledger.requests import Float, Result, TableRequest
-from services.wallet.books import (
-    EVENT_BYTES_MAX,
-    Done,
-    Draft,
-    Remembered,
-    Work,
-    is_committed_in,
-    post_in,
-    prepare_in,
-    write_in,
-)
+from diwan.core.ledger.requests import Float, Request, Result
+from services.wallet.books import Done, Draft, is_committed_in, post_in, prepare_in, write_in
 from services.wallet.memory import Memory
+from services.wallet.works import EVENT_BYTES_MAX, Remembered, Work
 
 REQUESTS_MAX: Final = 128
 """Requests a commit: beyond it the statements, not the disk, are the limit."""
@@ -161,7 +152,7 @@ class Ledger:
         finally:
             await connection.close(timeout=STATEMENT_SECONDS)
 
-    async def ask(self, request: TableRequest, remembered: Remembered | None = None) -> Done:
+    async def ask(self, request: Request, remembered: Remembered | None = None) -> Done:
         """Decide a request, durably; raises `Overloaded`, `Unavailable` (nothing happened) or `UnknownOutcome`."""
         if self._closing or len(self._pending) >= PENDING_MAX:
             raise Overloaded(f"{len(self._pending)} requests are waiting")
@@ -226,7 +217,7 @@ class Ledger:
         taken: list[_Waiting] = []
         later: list[_Waiting] = []
         ids: set[str] = set()
-        flying = {i for waiting in beside.waiting for i in waiting.work.transfer_ids} if beside else set()
+        flying = {i for waiting in beside.waiting for i in waiting.work.ids} if beside else set()
         size = 0
         while self._pending and len(taken) < REQUESTS_MAX and size < EVENT_BYTES_MAX:
             waiting = self._pending.popleft()
@@ -256,7 +247,7 @@ class Ledger:
         work = waiting.work
         if waiting.is_alone or work.remembered is not None:
             return False
-        return flying.isdisjoint(work.transfer_ids) and self._memory.may_go_ahead(work.request)
+        return flying.isdisjoint(work.ids) and self._memory.may_go_ahead(work.request)
 
     async def _commit(self, connection: Connection, attempt: _Attempt) -> None:
         try:

@@ -10,7 +10,9 @@ from uuid import UUID
 from diwan.chassis.database import Connection
 from diwan.core.ledger.books import TALLIED, Account
 from diwan.core.ledger.requests import Float, LinkedSet, Request
-from services.wallet.books import Draft, Head, Work, drafted, load_in
+from services.wallet.books import Draft, Head, drafted
+from services.wallet.loading import load_in
+from services.wallet.works import Work
 
 ACCOUNTS_MAX: Final = 100_000
 """Accounts that are remembered, about 50 MB; beyond it memory begins anew."""
@@ -44,16 +46,19 @@ class Memory:
         event_id: UUID,
         in_flight: int = 0,
     ) -> Draft | None:
-        """Decide requests on what is remembered; None (and nothing is remembered) if the ledger has moved.
+        """Decide requests on what is remembered; None if the ledger has moved, or for what needs its lock.
 
         ``in_flight`` commits, at most one, may or may not be there yet when the requests' ids are looked up.
         """
         head = self._head
         if head is None:
             return None
-        loaded = await load_in(connection, works, self._accounts)
+        loaded = await load_in(connection, works, self._accounts, not_before_ms=head.recorded_at_ms)
         if self._head is not head or not head.version - in_flight <= loaded.version <= head.version:
             self.forget()
+            return None
+        if loaded.is_crowded or (in_flight and any(account.held for account in loaded.books.accounts.values())):
+            # Holds end first, or may be ending in the commit in flight: decided in its own turn.
             return None
         draft = drafted(head, works, loaded, bots_float=bots_float, event_id=event_id)
         self.keep(draft)

@@ -33,6 +33,25 @@ class StatementLine(msgspec.Struct, frozen=True):
     code: str
     cause: str
     posted_at_ms: int
+    other_account: str
+    hold_id: str
+    reverses: str
+
+
+class PostedTransfer(msgspec.Struct, frozen=True):
+    """A transfer as it stands; ``reversed_by`` is the one that took it back, if any."""
+
+    transfer_id: str
+    debit_account: str
+    credit_account: str
+    amount: int
+    code: str
+    cause: str
+    currency: str
+    posted_at_ms: int
+    hold_id: str
+    reverses: str
+    reversed_by: str
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -95,8 +114,28 @@ class Totals(msgspec.Struct, frozen=True):
 
 async def account_in(connection: Connection, account_id: str) -> Account | None:
     """Return an account as it stands."""
-    row = await connection.fetchrow(statements.ACCOUNT, account_id)
-    return None if row is None else Account(*row)
+    return (await accounts_now_in(connection, [account_id])).get(account_id)
+
+
+async def accounts_now_in(connection: Connection, account_ids: Sequence[str]) -> dict[str, Account]:
+    """Return accounts as they stand, without those that are not there."""
+    rows = await connection.fetch(statements.ACCOUNTS_NOW, account_ids)
+    return {row["account_id"]: Account(*row) for row in rows}
+
+
+async def issued_today_in(connection: Connection, accounts: Sequence[Account]) -> dict[str, int]:
+    """Return what those of the accounts that issue chips have issued on this UTC day."""
+    issuing = [account.account_id for account in accounts if account.kind == "issuance"]
+    if not issuing:
+        return {}
+    rows = await connection.fetch(statements.ISSUED_TODAY, issuing)
+    return {row["account_id"]: row["amount"] for row in rows}
+
+
+async def transfer_in(connection: Connection, transfer_id: str) -> PostedTransfer | None:
+    """Return a transfer as it stands."""
+    row = await connection.fetchrow(statements.TRANSFER, transfer_id)
+    return None if row is None else PostedTransfer(*row)
 
 
 async def balance_at_in(connection: Connection, account_id: str, at_ms: int) -> BalanceAt | None:

@@ -18,7 +18,8 @@ from diwan.core.ledger.seats import RELEVANT, TableSeats, follow
 from diwan.core.table.events import TableEvent
 from diwan.wire.events import SCHEMAS, UnknownEvent, decode
 from services.wallet import statements
-from services.wallet.books import Work, commit_in, split
+from services.wallet.books import commit_in
+from services.wallet.works import Work, split
 
 _PAYLOADS: Final[Any] = Envelope.DESCRIPTOR.oneofs_by_name["payload"].fields
 _TYPE_IDS: Final = {field.message_type.name: field.number for field in _PAYLOADS}

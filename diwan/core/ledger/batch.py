@@ -16,7 +16,6 @@ from diwan.core.ledger.books import (
     Books,
     Hold,
     Tally,
-    TallyKey,
     Transfer,
     counted,
     moved,
@@ -81,7 +80,6 @@ class Batch:
         self.freezes: list[AccountFreezeChanged] = []
         self.consents: list[TopUpConsentChanged] = []
         self.shortfalls: list[RefundShortfall] = []
-        self.touched_tallies: dict[TallyKey, Tally] = {}
         self._tallies = dict(books.tallies)
         self._counted = 0
 
@@ -256,9 +254,7 @@ class Batch:
 
     def count(self) -> None:
         """Count what was posted since it was last counted; within a set nobody asks, so nothing counted is undone."""
-        changed = counted(self.posted[self._counted :], self.now_ms, self._tallies)
-        self._tallies.update(changed)
-        self.touched_tallies.update(changed)
+        self._tallies.update(counted(self.posted[self._counted :], self.now_ms, self._tallies))
         self._counted = len(self.posted)
 
     def over(self, limits: Iterable[DailyLimit], transfers: tuple[Transfer, ...]) -> Result | None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from diwan.core.ledger.accounts import (
     AD_REWARD,
+    AMOUNT_MAX,
     HOUSE,
     NAMESPACE,
     OPERATOR,
@@ -125,10 +126,11 @@ class Policies(Struct, frozen=True):
         limits += [DailyLimit(((giver, "gift"),), self.gift_a_day, Result.DAILY_LIMIT) for giver in givers]
         return LinkedSet(transfers, opens, limits=tuple(limits))
 
-    def issuable(self, purpose: str, issued_today: int) -> int | None:
-        """Return what may still be issued for a purpose today, None for no limit."""
-        limit = self.issued_a_day.get(purpose, 0)
-        return max(limit - issued_today, 0) if limit else None
+    def issuable(self, account: Account, issued_today: int) -> int:
+        """Return what an issuance account may still issue today: what the limit leaves, or what it can owe at all."""
+        limit = self.issued_a_day.get(account.owner, 0)
+        room = AMOUNT_MAX + account.balance
+        return min(max(limit - issued_today, 0), room) if limit else room
 
     def _limits(self, purpose: str) -> tuple[DailyLimit, ...]:
         amount = self.issued_a_day.get(purpose, 0)

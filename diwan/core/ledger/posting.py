@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from diwan.core.ledger.accounts import named_id
 from diwan.core.ledger.batch import Batch, Before, Entry
-from diwan.core.ledger.books import Account, Books, Hold, Tally, TallyKey, Transfer
+from diwan.core.ledger.books import Account, Books, Hold, Transfer
 from diwan.core.ledger.corrections import change_consent, change_freeze, refund, reverse
 from diwan.core.ledger.events import LedgerCommitted, RefusedTransfer
 from diwan.core.ledger.holds import expire, place_hold, post_hold, void_hold
@@ -17,6 +17,7 @@ from diwan.core.ledger.requests import (
     REMEMBERED,
     Confirmation,
     ConsentChange,
+    Expiry,
     Float,
     FreezeChange,
     Grant,
@@ -37,8 +38,7 @@ from diwan.core.ledger.requests import (
 class Decision(Struct, frozen=True):
     """A batch decided: outcomes in order, the event (None if nothing happened) and its entries, two a transfer.
 
-    ``accounts`` and ``holds`` are those that it opened, placed or changed, ``tallies`` those that it moved, each as it
-    left them.
+    ``accounts`` and ``holds`` are those that it opened, placed or changed, as it left them.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -46,7 +46,6 @@ class Decision(Struct, frozen=True):
     entries: tuple[Entry, ...]
     accounts: tuple[Account, ...]
     holds: tuple[Hold, ...] = ()
-    tallies: tuple[tuple[TallyKey, Tally], ...] = ()
 
 
 def decide(books: Books, requests: Sequence[Request], now_ms: int, bots_float: Float | None = None) -> Decision:
@@ -58,14 +57,12 @@ def decide(books: Books, requests: Sequence[Request], now_ms: int, bots_float: F
     batch = Batch(books, now_ms, bots_float)
     expire(batch, books.holds.values())
     outcomes = tuple([_take(batch, request) for request in requests])
-    batch.count()
     return Decision(
         outcomes,
         _event(batch),
         tuple(batch.entries),
         tuple([a for key, a in batch.accounts.items() if books.accounts.get(key) is not a]),
         tuple([h for key, h in batch.holds.items() if books.holds.get(key) is not h]),
-        tuple(batch.touched_tallies.items()),
     )
 
 
@@ -98,6 +95,9 @@ def _take(batch: Batch, request: Request) -> Outcome:
             return post_hold(batch, request)
         case HoldVoiding():
             return void_hold(batch, request)
+        case Expiry():
+            # What is due of the holds has ended before any request was looked at.
+            return Outcome((), is_done=True)
         case Grant():
             return _grant(batch, request)
         case Refund():

@@ -156,6 +156,12 @@ class HoldVoiding(Struct, frozen=True):
     cause: str
 
 
+class Expiry(Struct, frozen=True):
+    """End those of these holds that are due; nobody waits for it, as a due hold counts as expired anyway (L6)."""
+
+    hold_ids: tuple[str, ...]
+
+
 class Policy(Struct, frozen=True):
     """What one player may get of one code. 0 or False stands for no such rule.
 
@@ -226,6 +232,7 @@ type Request = (
     | HoldPlacement
     | HoldPosting
     | HoldVoiding
+    | Expiry
     | Grant
     | Refund
     | Reversal

@@ -16,7 +16,7 @@ from diwan.core.hashing import ChainHead, StoredEvent, verify_chain
 from diwan.core.ledger.accounts import MAY_OWE
 from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
 from diwan.wire.events import WireError, decode
-from services.wallet.books import SHARD
+from services.wallet.loading import SHARD
 from services.wallet.reconcile.findings import Check, Findings
 
 

@@ -16,7 +16,7 @@ from diwan.core.hashing import ChainHead, chain_start
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import StreamKind
 from services.wallet import statements as ledger_statements
-from services.wallet.books import SHARD
+from services.wallet.loading import SHARD
 from services.wallet.reconcile import statements
 from services.wallet.reconcile.findings import Findings, Report
 from services.wallet.reconcile.history import History, Known, named_in, read, stored_event

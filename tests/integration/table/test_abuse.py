@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from diwan.api.table.v1 import table_service_pb2 as pb
-from services.table.pace import BURST
+from diwan.chassis.pace import BURST
 from tests.integration.table.house import Seat, error_of, has_decision, player_of
 
 STREAMS = 16

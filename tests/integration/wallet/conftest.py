@@ -141,6 +141,28 @@ CHECKS = {
         select count(*) from (select transfer_id from transfer t left join entry e using (transfer_id)
             group by transfer_id having count(*) <> 2 or sum(e.amount) <> 0) t""",
     "no id is both posted and refused": "select count(*) from transfer join refused using (transfer_id)",
+    "L2 what is held": "select count(*) from account where held <> 0 and balance < held",
+    "L6 held is the sum of open holds": """
+        select count(*) from account a
+        left join (select debit_account, sum(amount) as open from hold where resolution = '' group by 1) h
+            on h.debit_account = a.account_id
+        where a.held <> coalesce(h.open, 0)""",
+    "L6 what a hold posted is its one transfer": """
+        select count(*) from hold h full join (select * from transfer where hold_id is not null) t using (hold_id)
+        where coalesce(h.posted, 0) <> coalesce(t.amount, 0) or (t.transfer_id::text is distinct from h.resolved_by
+            and h.resolution in ('', 'posted', 'expired') and coalesce(h.resolved_by, '') <> '')""",
+    "no id is both a hold and something else": """
+        select count(*) from hold h where exists (select from transfer where transfer_id = h.hold_id)
+            or exists (select from refused where transfer_id = h.hold_id)""",
+    "tallies count what was posted": """
+        select count(*) from tally full join (
+            select account_id, code, (posted_at_ms / 86400000)::integer as day, count(*) as n, sum(abs(amount)) as total,
+                max(posted_at_ms) as last
+            from entry join account a using (account_id)
+            where code in ('purchase', 'ad_reward', 'free_top_up') or (amount < 0 and code in
+                ('starting_grant', 'issue', 'promotion', 'adjustment', 'gift'))
+            group by 1, 2, 3) e using (account_id, code, day)
+        where count is distinct from n or tally.amount is distinct from total or last_at_ms is distinct from last""",
     "one event a commit": """
         select count(*) from transfer t left join event e on e.version = t.ledger_version where e.version is null""",
 }

@@ -77,6 +77,12 @@ class Room:
             return await getattr(stub, method)(request, timeout=5, metadata=[("authorization", f"Bearer {token}")])
         except grpc.aio.AioRpcError as error:
             raise refused(error) from None
+        except asyncio.CancelledError:
+            # A channel that is closed beside us ends its calls so; a task that took it for its own end would stop unseen.
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise Refused(grpc.StatusCode.CANCELLED, "", {}) from None
 
     async def open_account(self, player: str, **fields) -> pb.OpenAccountResponse:
         request = pb.OpenAccountRequest(request_id=str(uuid4()), **fields)

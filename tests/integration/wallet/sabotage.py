@@ -12,7 +12,7 @@ from msgspec import structs
 from diwan.core.hashing import event_hash
 from diwan.core.ledger.events import LedgerTransfer
 from diwan.wire.events import decode, encode
-from services.wallet.books import SHARD
+from services.wallet.loading import SHARD
 from services.wallet.reconcile.findings import CHECKS
 from services.wallet.reconcile.passing import Pass
 from tests.integration.wallet.conftest import moving, rich_players

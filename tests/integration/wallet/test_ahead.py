@@ -11,9 +11,10 @@ import pytest
 from diwan.core.ledger.accounts import BOTS, escrow_account, player_account
 from diwan.core.ledger.requests import LinkedSet, Result
 from services.wallet import statements
-from services.wallet.books import Work, commit_in
+from services.wallet.books import commit_in
 from services.wallet.ledger import Ledger
 from services.wallet.memory import Memory
+from services.wallet.works import Work
 from tests.integration.wallet.conftest import faults, moving, rich_players, running
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from diwan.core.ledger.accounts import player_account
 from diwan.core.ledger.requests import LinkedSet
-from services.wallet.books import Remembered
+from services.wallet.works import Remembered
 from tests.integration.wallet.conftest import moving, rich_players
 
 
@@ -75,7 +75,7 @@ ATTACKS = [
         "L7 a version that was counted before",
         (
             "insert into transfer select gen_random_uuid(), debit_account, debit_version, debit_previous, credit_account,"
-            " credit_version, credit_previous, currency, amount, code, cause, 1, 0 from transfer"
+            " credit_version, credit_previous, currency, amount, code, cause, hold_id, reverses, 1, 0 from transfer"
         ),
         "transfer_debit_account_debit_version_key",
     ),

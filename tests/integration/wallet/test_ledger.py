@@ -23,8 +23,10 @@ from diwan.core.ledger.posting import decide
 from diwan.core.ledger.requests import Float, LinkedSet, Result
 from diwan.wire.events import decode, encode
 from services.wallet import statements
-from services.wallet.books import SHARD, Remembered, Work, commit_in, split
+from services.wallet.books import commit_in
 from services.wallet.ledger import Ledger
+from services.wallet.loading import SHARD
+from services.wallet.works import Remembered, Work, split
 from tests.integration.wallet.conftest import faults, moving, rich_players, running
 
 

@@ -18,7 +18,7 @@ from diwan.chassis.feed.remote import RemoteFeed
 from diwan.chassis.reasons import CATALOGUE
 from diwan.core.ledger.books import EMPTY, fold, sums
 from diwan.wire.events import decode
-from services.wallet.api import REASON_CHARACTERS_MAX
+from services.wallet.fields import REASON_CHARACTERS_MAX
 from tests.integration.wallet.conftest import faults, make
 from tests.integration.wallet.room import Refused, a_room, refused
 
@@ -284,8 +284,8 @@ def bad_requests():
     yield "OpenAccount", pb.OpenAccountRequest(request_id=str(uuid4())), service, {"ON_BEHALF_OF_REQUIRED"}
     allowed = {
         "OpenAccount": {Role.PLAYER, Role.BACKEND, Role.SERVICE},
-        "GetAccount": {Role.PLAYER, Role.BACKEND, Role.OPERATOR, Role.SERVICE},
-        "ListEntries": {Role.PLAYER, Role.BACKEND, Role.OPERATOR},
+        "GetAccount": {Role.PLAYER, Role.BACKEND, Role.OPERATOR, Role.AUDITOR, Role.SERVICE},
+        "ListEntries": {Role.PLAYER, Role.BACKEND, Role.OPERATOR, Role.AUDITOR},
         "FundSeat": {Role.SERVICE},
         "Issue": {Role.OPERATOR},
         "GetTotals": {Role.OPERATOR, Role.AUDITOR, Role.SERVICE},

@@ -4,6 +4,7 @@ import pytest
 
 from diwan.core.ledger.accounts import (
     AD_REWARD,
+    AMOUNT_MAX,
     HOUSE,
     OPERATOR,
     PURPOSES,
@@ -295,6 +296,9 @@ def test_every_way_into_play_but_the_bots_float_has_a_code_that_is_counted():
 def test_what_may_still_be_issued_today_is_what_the_limit_leaves():
     policies = Policies(issued_a_day={"operator": 100})
 
-    assert policies.issuable("operator", 30) == 70
-    assert policies.issuable("operator", 130) == 0
-    assert policies.issuable("purchase", 30) is None
+    operator = Account("a", "issuance", "operator", balance=-500)
+    purchase = Account("b", "issuance", "purchase", balance=-500)
+
+    assert policies.issuable(operator, 30) == 70
+    assert policies.issuable(operator, 130) == 0
+    assert policies.issuable(purchase, 30) == AMOUNT_MAX - 500

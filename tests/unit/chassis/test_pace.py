@@ -2,9 +2,9 @@
 
 import pytest
 
+from diwan.chassis import pace
+from diwan.chassis.pace import BURST, CHANGES_A_SECOND, Pace
 from diwan.core.decider import Rejected
-from services.table import pace
-from services.table.pace import BURST, CHANGES_A_SECOND, Pace
 
 
 class Clock:
