@@ -30,7 +30,11 @@ async def add_up_in(connection: Connection, findings: Findings) -> None:
     """Check everything that holds at every moment, in the caller's snapshot."""
     await _sum(connection, findings)
     await _closed(connection, findings)
-    await _escrows(connection, findings)
+    tables = [
+        msgspec.json.decode(row["state"], type=TableSeats) for row in await connection.fetch(statements.TABLE_SEATS)
+    ]
+    await _escrows(connection, findings, _seated(tables))
+    await _pots(connection, findings, {table.table_id: table.carried for table in tables if table.is_for_chips})
 
 
 async def _sum(connection: Connection, findings: Findings) -> None:
@@ -44,17 +48,27 @@ async def _sum(connection: Connection, findings: Findings) -> None:
 
 
 async def _closed(connection: Connection, findings: Findings) -> None:
-    findings.checked["pools"] += await connection.fetchval(statements.POOLS)
+    findings.checked["pools"] += await connection.fetchval(statements.CLOSED)
     for row in await connection.fetch(statements.CLOSED_NOT_EMPTY):
         text = f"the closed {row['kind']} account of {row['owner']} holds {row['balance']}"
         findings.add("pools", text, await _newest(connection, row["account_id"]), row["account_id"])
 
 
-async def _escrows(connection: Connection, findings: Findings) -> None:
+async def _pots(connection: Connection, findings: Findings, carried: dict[str, int]) -> None:
+    """Hold what tables carry over against their pots' accounts."""
+    pots = {row["table_id"]: row for row in await connection.fetch(statements.POTS)}
+    findings.checked["pools"] += len(pots)
+    for table_id in sorted(pots.keys() | carried.keys()):
+        wanted, row = carried.get(table_id, 0), pots.get(table_id)
+        balance = row["balance"] if row else 0
+        if balance != wanted:
+            text = f"the pot of table {table_id} holds {balance}, the table carries {wanted} over"
+            account_id = row["account_id"] if row else ""
+            findings.add("pools", text, await _newest(connection, account_id) if row else 0, account_id)
+
+
+async def _escrows(connection: Connection, findings: Findings, seated: dict[str, Seated]) -> None:
     """Hold every escrow against the stack of its seat: cursor, stacks and balances are of one snapshot."""
-    seated = _seated(
-        msgspec.json.decode(row["state"], type=TableSeats) for row in await connection.fetch(statements.TABLE_SEATS)
-    )
     escrows = {row["sitting"]: row for row in await connection.fetch(statements.ESCROWS)}
     findings.checked["escrows"] += len(escrows)
     for sitting in sorted(seated.keys() - escrows.keys()):

@@ -72,15 +72,20 @@ CLOSED_NOT_EMPTY: Final = """
 select account_id::text, kind, owner, balance from account where is_closed and balance <> 0 limit 10
 """
 
-POOLS: Final = "select count(*) from account where kind in ('pool', 'pot') or is_closed"
+CLOSED: Final = "select count(*) from account where is_closed"
 
 ESCROWS: Final = """
 select account_id::text, owner as sitting, balance from account
 where kind = 'escrow' and (not is_closed or balance <> 0)
 """
 
-# A table where nobody sits and nothing is on its way cannot be at odds with an escrow.
-TABLE_SEATS: Final = 'select state from table_seats where state not like \'%"sittings":[],"asked":[]%\''
+# A table where nobody sits, nothing is on its way and nothing is carried over cannot be at odds with the ledger.
+TABLE_SEATS: Final = """
+select state from table_seats
+where state not like '%"sittings":[],"asked":[]%' or (state like '%"carried":%' and state not like '%"carried":0%')
+"""
+
+POTS: Final = "select account_id::text, owner as table_id, balance from account where kind = 'pot'"
 
 # What went through an escrow, oldest first.
 THROUGH: Final = """

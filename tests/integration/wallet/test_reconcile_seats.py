@@ -147,6 +147,20 @@ async def test_a_closed_account_that_holds_something_is_found(room, prepared):
     assert report.first("pools").account_id == account_id
 
 
+async def test_a_pot_that_is_not_what_its_table_carries_is_found(room, prepared):
+    table = await a_table(room)
+    await room.caught_up()
+    async with owner_of(prepared) as owner:
+        await owner.execute(
+            "update table_seats set state = replace(state, '\"carried\":0', '\"carried\":8') where table_id = $1",
+            table.table_id,
+        )
+        report = await look_through(owner)
+
+    assert list(broken(report)) == ["pools"]
+    assert f"table {table.table_id} holds 0, the table carries 8 over" in report.first("pools").text
+
+
 async def test_adding_up_is_for_staff_and_services(room):
     for role in (Role.PLAYER, Role.BACKEND, Role.BOT):
         for method, request in (("Reconcile", pb.ReconcileRequest()), ("ListAccounts", pb.ListAccountsRequest())):
