@@ -5,7 +5,7 @@ from __future__ import annotations
 import stamina.instrumentation
 import typer
 
-from diwan.cli import doctor, hands, phh, play, prepare, replay, scenarios, tables, token, up
+from diwan.cli import doctor, hands, phh, play, prepare, replay, scenarios, tables, token, up, wallet
 from diwan.cli.demo.command import demo
 from diwan.cli.reconcile.command import run as reconcile
 
@@ -30,5 +30,6 @@ app.command("token")(token.token)
 app.add_typer(tables.app, name="tables")
 app.command("play")(play.play)
 app.command("replay")(replay.replay)
+app.add_typer(wallet.app, name="wallet")
 app.command("reconcile")(reconcile)
 app.command("hands")(hands.hands)

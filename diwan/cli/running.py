@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from diwan.chassis.access import Role
 from diwan.chassis.keys import SigningKey
 from diwan.cli.stack.layout import SERVICES, Addresses, Layout
-from diwan.client import DiwanError
+from diwan.client import DiwanClient, DiwanError, connect
 
 DEFAULT_DATA: Final = Path(".data")
 
@@ -46,3 +48,25 @@ def own_token(layout: Layout, subject: str, role: Role, *, seconds: int = 3600) 
     if not layout.signing_key.exists():
         raise typer.BadParameter(f"{layout.root} holds no signing key: start a stack there first", param_hint="--data")
     return SigningKey.load(layout.signing_key).mint(subject, role, list(SERVICES), seconds=seconds)
+
+
+def as_role[R](
+    data: Path,
+    command: str,
+    work: Callable[[DiwanClient], Coroutine[Any, Any, R]],
+    role: Role,
+    *,
+    subject: str = "cli",
+) -> R:
+    """Do something under a role in the stack of a data directory; a refusal ends the command with its reason."""
+
+    async def connected() -> R:
+        layout, addresses = running_stack(data)
+        async with connect(addresses.services, own_token(layout, subject, role)) as client:
+            return await work(client)
+
+    try:
+        return asyncio.run(connected())
+    except DiwanError as error:
+        typer.echo(f"diwan {command}: {refusal_text(error)}", err=True)
+        raise typer.Exit(1) from None

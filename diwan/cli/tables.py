@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, Final
 
 import typer
 
 from diwan.chassis.access import Role
-from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, program, refusal_text, running_stack
-from diwan.client import DiwanClient, DiwanError, connect
+from diwan.cli.running import DEFAULT_DATA, DataOption, as_role, program
+from diwan.client import DiwanClient
 
 GAMES: Final = ("holdem", "omaha", "naiko", "sarab", "capsa")
 
@@ -21,20 +20,9 @@ app = typer.Typer(help="Open, list and close tables; list hands.", no_args_is_he
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON, an object a line.")]
 
 
-def as_operator[R](data: DataOption, command: str, work: Callable[[DiwanClient], Awaitable[R]]) -> R:
+def as_operator[R](data: DataOption, command: str, work: Callable[[DiwanClient], Coroutine[Any, Any, R]]) -> R:
     """Do something as the operator of the stack in a data directory; a refusal ends the command with its reason."""
-
-    async def connected() -> R:
-        layout, addresses = running_stack(data)
-        token = own_token(layout, "cli", Role.OPERATOR)
-        async with connect(addresses.services, token) as client:
-            return await work(client)
-
-    try:
-        return asyncio.run(connected())
-    except DiwanError as error:
-        typer.echo(f"diwan {command}: {refusal_text(error)}", err=True)
-        raise typer.Exit(1) from None
+    return as_role(data, command, work, Role.OPERATOR)
 
 
 @app.command("open")

@@ -17,8 +17,10 @@ from diwan.client.errors import DiwanError, ProofFailed
 from diwan.client.seat import SeatStream
 from diwan.client.streams import Watching
 from diwan.client.tables import new_request_id
+from diwan.client.wallet import AccountName
 
 __all__ = [
+    "AccountName",
     "DiwanClient",
     "DiwanError",
     "ProofFailed",

@@ -7,8 +7,9 @@ from typing import Self
 import grpc
 
 from diwan.client.connection import Channels, Connection, Token
-from diwan.client.others import Audit, Bots, Feed, Wallet
+from diwan.client.others import Audit, Bots, Feed
 from diwan.client.tables import Tables
+from diwan.client.wallet import Wallet
 
 
 class DiwanClient:

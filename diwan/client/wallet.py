@@ -1,0 +1,153 @@
+"""The ledger: accounts, statements, transfers, corrections. All methods raise `DiwanError`.
+
+Whatever moves chips has an id of its caller's: asked again with the same id it takes effect once, whatever became of the
+answer. Where none is given one is made, which is good for the retries inside a call and no longer.
+"""
+
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+from diwan.api.wallet.v1 import wallet_service_pb2 as pb
+from diwan.api.wallet.v1.wallet_service_pb2_grpc import WalletServiceStub
+from diwan.client.connection import Connection
+from diwan.client.tables import new_request_id
+
+
+class AccountName(NamedTuple):
+    """An account by what it is for: "player", "escrow", "issuance", "pool" or "pot" and whose, or "house" or "bots"."""
+
+    kind: str
+    owner: str = ""
+
+
+class Wallet:
+    """The ledger. ``player`` is for back ends and services; ``name`` is for staff and services, and names any account."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._stub = WalletServiceStub(connection.channel)
+
+    async def open_account(self, *, player: str = "", request_id: str | None = None) -> pb.OpenAccountResponse:
+        """Open a player's account; the first time with the starting grant."""
+        request = pb.OpenAccountRequest(request_id=request_id or new_request_id(), on_behalf_of=player)
+        return await self._connection.unary(self._stub.OpenAccount, request)
+
+    async def get_account(self, *, player: str = "", name: AccountName | None = None) -> pb.Account:
+        """Return an account."""
+        request = pb.GetAccountRequest(on_behalf_of=player, name=_name(name))
+        return (await self._connection.unary(self._stub.GetAccount, request)).account
+
+    async def entries(
+        self, *, player: str = "", name: AccountName | None = None, page_size: int = 100
+    ) -> AsyncIterator[pb.Entry]:
+        """Iterate over an account's statement, newest first."""
+        request = pb.ListEntriesRequest(on_behalf_of=player, name=_name(name), page_size=page_size)
+        while True:
+            page = await self._connection.unary(self._stub.ListEntries, request)
+            for entry in page.entries:
+                yield entry
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def balance_at(
+        self, at_ms: int, *, player: str = "", name: AccountName | None = None
+    ) -> pb.GetBalanceAtResponse:
+        """Return what an account held at a moment; ``at_ms`` is in milliseconds since the epoch."""
+        request = pb.GetBalanceAtRequest(on_behalf_of=player, name=_name(name), at_ms=at_ms)
+        return await self._connection.unary(self._stub.GetBalanceAt, request)
+
+    async def accounts(
+        self, *, kind: str = "", with_closed: bool = False, page_size: int = 500
+    ) -> AsyncIterator[pb.Account]:
+        """Iterate over accounts by id. For operators and auditors."""
+        request = pb.ListAccountsRequest(kind=kind, with_closed=with_closed, page_size=page_size)
+        while True:
+            page = await self._connection.unary(self._stub.ListAccounts, request)
+            for account in page.accounts:
+                yield account
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def fund_seat(self, request: pb.FundSeatRequest) -> str:
+        """Put chips into a sitting's escrow; returns "created" or "exists". For the table service."""
+        return (await self._connection.unary(self._stub.FundSeat, request)).result
+
+    async def transfer(
+        self,
+        debit: AccountName,
+        credit: AccountName,
+        amount: int,
+        *,
+        code: str,
+        cause: str,
+        transfer_id: str | None = None,
+    ) -> pb.TransferResponse:
+        """Move chips between two accounts; ``code`` says what for, and which accounts it may join is fixed."""
+        movement = pb.Movement(
+            transfer_id=transfer_id or new_request_id(),
+            debit=_name(debit),
+            credit=_name(credit),
+            amount=amount,
+            code=code,
+            cause=cause,
+        )
+        return await self._connection.unary(self._stub.Transfer, pb.TransferRequest(movement=movement))
+
+    async def get_transfer(self, transfer_id: str) -> pb.Transfer:
+        """Return a transfer. For operators, auditors and services."""
+        request = pb.GetTransferRequest(transfer_id=transfer_id)
+        return (await self._connection.unary(self._stub.GetTransfer, request)).transfer
+
+    async def reverse(
+        self, reverses: str, *, reason: str, case_id: str, transfer_id: str | None = None
+    ) -> pb.ReverseTransferResponse:
+        """Take a transfer back by a new one that names it. For operators."""
+        request = pb.ReverseTransferRequest(
+            transfer_id=transfer_id or new_request_id(), reverses=reverses, reason=reason, case_id=case_id
+        )
+        return await self._connection.unary(self._stub.ReverseTransfer, request)
+
+    async def void_hold(self, hold_id: str, *, cause: str, request_id: str | None = None) -> str:
+        """Give a hold up; returns "created" or "exists"."""
+        request = pb.VoidHoldRequest(request_id=request_id or new_request_id(), hold_id=hold_id, cause=cause)
+        return (await self._connection.unary(self._stub.VoidHold, request)).result
+
+    async def issue(self, player: str, amount: int, *, reason: str, transfer_id: str | None = None) -> pb.IssueResponse:
+        """Issue chips to a player, for a reason that is kept for ever. For operators."""
+        request = pb.IssueRequest(
+            transfer_id=transfer_id or new_request_id(), player=player, amount=amount, reason=reason
+        )
+        return await self._connection.unary(self._stub.Issue, request)
+
+    async def top_up(self, *, player: str = "", transfer_id: str | None = None) -> pb.TopUpResponse:
+        """Ask for the free top-up, as the house's policy has it."""
+        request = pb.TopUpRequest(transfer_id=transfer_id or new_request_id(), on_behalf_of=player)
+        return await self._connection.unary(self._stub.TopUp, request)
+
+    async def freeze(self, player: str, *, reason: str, case_id: str, request_id: str | None = None) -> pb.Account:
+        """Freeze a player's account. For operators."""
+        request = pb.FreezeAccountRequest(
+            request_id=request_id or new_request_id(), player=player, reason=reason, case_id=case_id
+        )
+        return (await self._connection.unary(self._stub.FreezeAccount, request)).account
+
+    async def unfreeze(self, player: str, *, reason: str, case_id: str, request_id: str | None = None) -> pb.Account:
+        """Set a frozen account free. For operators."""
+        request = pb.UnfreezeAccountRequest(
+            request_id=request_id or new_request_id(), player=player, reason=reason, case_id=case_id
+        )
+        return (await self._connection.unary(self._stub.UnfreezeAccount, request)).account
+
+    async def get_totals(self) -> pb.GetTotalsResponse:
+        """Return the sums that must hold."""
+        return await self._connection.unary(self._stub.GetTotals, pb.GetTotalsRequest())
+
+    async def reconcile(self) -> pb.ReconcileResponse:
+        """Have everything added up now. RECONCILE_RUNNING: it takes longer; ask again for the result."""
+        return await self._connection.unary(self._stub.Reconcile, pb.ReconcileRequest())
+
+
+def _name(name: AccountName | None) -> pb.AccountName | None:
+    return None if name is None else pb.AccountName(kind=name.kind, owner=name.owner)
