@@ -14,14 +14,15 @@ from msgspec import Struct
 
 from diwan.core.hashing import ChainHead, StoredEvent, verify_chain
 from diwan.core.ledger.accounts import MAY_OWE
-from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
+from diwan.core.ledger.books import DAY_MS, TALLIED
+from diwan.core.ledger.events import HoldResolved, LedgerCommitted, LedgerTransfer
 from diwan.wire.events import WireError, decode
 from services.wallet.loading import SHARD
 from services.wallet.reconcile.findings import Check, Findings
 
 
 class Known(Struct):
-    """An account as its events make it; ``touched`` is the last commit that moved it."""
+    """An account as its events make it; ``touched`` is the last commit that moved it. None: no event has said so."""
 
     kind: str
     owner: str
@@ -29,12 +30,15 @@ class Known(Struct):
     balance: int = 0
     version: int = 0
     touched: int = 0
+    is_frozen: bool | None = None
+    has_consent: bool | None = None
 
 
 type Row = Mapping[str, Any]
 """A transfer as the books hold it, by the names of its columns."""
 
-_TOLD: Final = ("debit_account", "credit_account", "amount", "code", "cause")
+_TOLD: Final = ("debit_account", "credit_account", "amount", "code", "cause", "hold_id", "reverses")
+_PLACED: Final = ("debit_account", "credit_account", "amount", "code", "cause", "expires_at_ms")
 _SIDES: Final = (("debit", "gives"), ("credit", "takes"))
 
 
@@ -62,7 +66,9 @@ def read(event: StoredEvent) -> LedgerCommitted | str:
 
 
 def named_in(commit: LedgerCommitted) -> Iterable[str]:
-    """Yield the accounts that a commit moves."""
+    """Yield the accounts that a commit moves or changes."""
+    for change in (*commit.freezes, *commit.consents):
+        yield change.account_id
     for transfer in commit.transfers:
         yield transfer.debit_account
         yield transfer.credit_account
@@ -76,6 +82,9 @@ class History:
         self._head = head
         self._odd: set[tuple[str, Check]] = set()
         self.accounts: dict[str, Known] = {}
+        self.open_holds: dict[str, Row] = {}
+        self.shortfalls: dict[str, tuple[str, int, int]] = {}
+        self.issued: dict[tuple[str, str, int], tuple[int, int]] = {}
 
     @property
     def version(self) -> int:
@@ -92,8 +101,9 @@ class History:
         commit: LedgerCommitted | str,
         rows: Mapping[str, Row],
         refused: Mapping[str, str],
+        holds: Mapping[str, Row],
     ) -> None:
-        """Hold one event against the transfers and refusals of its commit."""
+        """Hold one event against the transfers and refusals of its commit, and the holds that it places or ends."""
         version = stored.version
         self._findings.checked["events"] += 1
         fault = verify_chain(SHARD.bytes, self._head, (stored,)).fault
@@ -107,6 +117,8 @@ class History:
         for transfer in commit.transfers:
             self._post(transfer, rows.get(transfer.transfer_id), version)
         self._leftovers(commit, rows.values(), refused, version)
+        self._holds(commit, holds, version)
+        self._count(commit, version)
 
     def _open(self, commit: LedgerCommitted, version: int) -> None:
         for opened in commit.accounts:
@@ -114,7 +126,9 @@ class History:
                 text = f"account {opened.account_id} of {opened.owner} is opened twice"
                 self._findings.add("events", text, version, opened.account_id)
                 continue
-            self.accounts[opened.account_id] = Known(opened.kind, opened.owner, opened.currency, touched=version)
+            self.accounts[opened.account_id] = Known(
+                opened.kind, opened.owner, opened.currency, touched=version, is_frozen=False, has_consent=False
+            )
 
     def _post(self, transfer: LedgerTransfer, row: Row | None, version: int) -> None:
         debit, credit = self.accounts.get(transfer.debit_account), self.accounts.get(transfer.credit_account)
@@ -182,6 +196,63 @@ class History:
                 )
                 self._findings.add("events", text, version)
 
+    def _holds(self, commit: LedgerCommitted, holds: Mapping[str, Row], version: int) -> None:
+        """Hold what was set aside and what became of it against the books (L6)."""
+        placed = {hold.hold_id for hold in commit.holds}
+        for hold in commit.holds:
+            self._findings.checked["held"] += 1
+            row = holds.get(hold.hold_id)
+            if row is None or row["placed_version"] != version:
+                self._findings.add("held", f"hold {hold.hold_id} of {hold.amount} is not in the books", version,
+                                   hold.debit_account)  # fmt: skip
+                continue
+            self.open_holds[hold.hold_id] = row
+            differing = [f"{n} {row[n]} instead of {getattr(hold, n)}" for n in _PLACED if row[n] != getattr(hold, n)]
+            if differing:
+                text = f"hold {hold.hold_id} stands in the books with {', '.join(differing)}"
+                self._findings.add("held", text, version, hold.debit_account)
+        for row in holds.values():
+            if row["placed_version"] == version and row["hold_id"] not in placed:
+                text = f"hold {row['hold_id']} of {row['amount']} is in the books and not in the event"
+                self._findings.add("held", text, version, row["debit_account"])
+        for end in commit.resolutions:
+            self._resolve(end, self.open_holds.pop(end.hold_id, None) or holds.get(end.hold_id), version)
+
+    def _resolve(self, end: HoldResolved, row: Row | None, version: int) -> None:
+        if row is None:
+            self._findings.add("held", f"hold {end.hold_id} ends and was not open", version)
+            return
+        wanted = (end.resolution, end.amount, end.transfer_id, version)
+        found = (row["resolution"], row["posted"], row["resolved_by"], row["resolved_version"])
+        if found != wanted:
+            told = row["resolution"] or "still open"
+            text = f"hold {end.hold_id} was {end.resolution} with {end.amount}, in the books it is {told}"
+            text += f" with {row['posted']}" if row["resolution"] else ""
+            self._findings.add("held", text, version, row["debit_account"])
+
+    def end_holds(self) -> None:
+        """Look at the holds that no event has ended."""
+        for row in self.open_holds.values():
+            if row["resolution"]:
+                text = f"hold {row['hold_id']} is {row['resolution']} in the books, and no event ended it"
+                self._findings.add("held", text, row["resolved_version"] or 0, row["debit_account"])
+
+    def _count(self, commit: LedgerCommitted, version: int) -> None:
+        for freeze in commit.freezes:
+            if (known := self.accounts.get(freeze.account_id)) is not None:
+                known.is_frozen = freeze.is_frozen
+        for consent in commit.consents:
+            if (known := self.accounts.get(consent.account_id)) is not None:
+                known.has_consent = consent.is_given
+        for shortfall in commit.shortfalls:
+            self.shortfalls[shortfall.transfer_id] = (shortfall.account_id, shortfall.amount, version)
+        for transfer in commit.transfers:
+            known = self.accounts.get(transfer.debit_account)
+            if known is not None and known.kind == "issuance" and transfer.code in TALLIED:
+                key = (transfer.debit_account, transfer.code, commit.committed_at_ms // DAY_MS)
+                count, amount = self.issued.get(key, (0, 0))
+                self.issued[key] = (count + 1, amount + transfer.amount)
+
     def compare_account(self, record: asyncpg.Record) -> None:
         """Hold an account of the books against what its events make of it."""
         account_id = record["account_id"]
@@ -202,6 +273,10 @@ class History:
         if record["version"] != known.version:
             text = f"the {known.kind} account of {known.owner} counts {record['version']} entries, there are {known.version}"
             self._at_odds(account_id, "versions", text, known.touched)
+        for name, wanted in (("is_frozen", known.is_frozen), ("has_top_up_consent", known.has_consent)):
+            if wanted is not None and record[name] != wanted:
+                text = f"the account of {known.owner} has {name} {record[name]}, its events say {wanted}"
+                self._findings.add("events", text, known.touched, account_id)
         if known.kind == "issuance":
             self._findings.checked["issuance"] += 1
             if record["balance"] != known.balance:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import Final
 
@@ -11,9 +11,14 @@ import asyncpg
 import msgspec
 
 from diwan.chassis.database import Connection
+from diwan.core.ledger.books import DAY_MS
+from diwan.core.ledger.policies import ISSUED_AS
 from diwan.core.ledger.seats import TableSeats
 from services.wallet.reconcile import statements
 from services.wallet.reconcile.findings import Findings
+
+OVERDUE_MS: Final = 10 * 60 * 1000
+"""So long after its time a hold that is still open was forgotten: due ones are ended within seconds."""
 
 FUNDING: Final = frozenset({"buy_in", "top_up"})
 
@@ -26,9 +31,14 @@ class Seated(msgspec.Struct):
     asked: dict[str, int]
 
 
-async def add_up_in(connection: Connection, findings: Findings) -> None:
-    """Check everything that holds at every moment, in the caller's snapshot."""
+async def add_up_in(connection: Connection, findings: Findings, limits: Mapping[str, int]) -> None:
+    """Check everything that holds at every moment, in the caller's snapshot.
+
+    ``limits`` is what each purpose may issue on a UTC day.
+    """
     await _sum(connection, findings)
+    await _held(connection, findings)
+    await _issued(connection, findings, limits)
     await _closed(connection, findings)
     tables = [
         msgspec.json.decode(row["state"], type=TableSeats) for row in await connection.fetch(statements.TABLE_SEATS)
@@ -45,6 +55,33 @@ async def _sum(connection: Connection, findings: Findings) -> None:
         if row["balance"]:
             text = f"all balances in {row['currency']} sum to {row['balance']}"
             findings.add("sum", text, min(places, default=0))
+
+
+async def _held(connection: Connection, findings: Findings) -> None:
+    """Hold what accounts say is set aside against the open holds (L6)."""
+    findings.checked["held"] += await connection.fetchval(statements.HOLDS_OPEN)
+    for row in await connection.fetch(statements.HELD):
+        text = (
+            f"the {row['kind']} account of {row['owner']} has {row['held']} set aside, its open holds say {row['open']}"
+        )
+        version = await connection.fetchval(statements.NEWEST_HOLD_OF, row["account_id"])
+        findings.add("held", text, version or 0, row["account_id"])
+    late_ms = await connection.fetchval(statements.NOW_MS) - OVERDUE_MS
+    for row in await connection.fetch(statements.OVERDUE, late_ms):
+        text = f"hold {row['hold_id']} should have expired at {row['expires_at_ms']} and was never released"
+        findings.add("held", text, row["placed_version"], row["debit_account"])
+
+
+async def _issued(connection: Connection, findings: Findings, limits: Mapping[str, int]) -> None:
+    """Hold what was issued today against the limits of the day."""
+    day = await connection.fetchval(statements.NOW_MS) // DAY_MS
+    for row in await connection.fetch(statements.ISSUED_ON, day):
+        limit = limits.get(row["owner"], 0)
+        if limit and row["amount"] > limit and row["code"] == ISSUED_AS[row["owner"]]:
+            text = f"{row['owner']} issued {row['amount']} today, its limit is {limit}"
+            place = (row["account_id"], row["code"], day * DAY_MS, limit)
+            version = await connection.fetchval(statements.BEYOND, *place)
+            findings.add("issuance", text, version or 0, row["account_id"])
 
 
 async def _closed(connection: Connection, findings: Findings) -> None:

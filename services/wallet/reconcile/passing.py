@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -30,10 +30,16 @@ _FIRST_ID: Final = UUID(int=0)
 
 
 class Pass:
-    """A pass in the making. ``share`` is how much of the time it may take; 1 takes what it gets."""
+    """A pass in the making. ``share`` is how much of the time it may take; 1 takes what it gets.
 
-    def __init__(self, connection: Connection, consumer: str, *, share: float = 1.0) -> None:
+    ``limits`` is what each purpose may issue on a UTC day.
+    """
+
+    def __init__(
+        self, connection: Connection, consumer: str, limits: Mapping[str, int] | None = None, *, share: float = 1.0
+    ) -> None:
         self._connection = connection
+        self._limits = limits or {}
         self._consumer = consumer
         self._share = share
         self._resumed_at = time.monotonic()
@@ -56,7 +62,7 @@ class Pass:
             await self._compare_among(history)
         else:
             await self._compare_all(history, head)
-        await add_up_in(connection, self._findings)
+        await add_up_in(connection, self._findings, self._limits)
         return self._findings.report(head, cursor or 0, is_full=not after)
 
     async def _follow(self, after: int, head: int) -> History:
@@ -103,15 +109,32 @@ class Pass:
         is_resumed: bool,
     ) -> None:
         commits = [(stored, read(stored)) for stored in map(stored_event, records)]
+        readable = {stored.version: commit for stored, commit in commits if isinstance(commit, LedgerCommitted)}
+        holds = await self._holds(history, readable)
         if is_resumed:
-            await self._begin(history, [commit for _, commit in commits if isinstance(commit, LedgerCommitted)])
+            await self._begin(history, list(readable.values()))
             ids = [transfer_id for posted in rows[0].values() for transfer_id in posted]
             await self._refused_and_posted(statements.REFUSED_AND_POSTED_AMONG, ids)
         for stored, commit in commits:
-            history.take(stored, commit, rows[0].get(stored.version, {}), rows[1].get(stored.version, {}))
+            of_commit = (each.get(stored.version, {}) for each in (*rows, holds))
+            history.take(stored, commit, *of_commit)
             # Requests are answered by this process too.
             await asyncio.sleep(0)
         await self._rest()
+
+    async def _holds(self, history: History, commits: Mapping[int, LedgerCommitted]) -> dict[int, dict[str, Any]]:
+        """Return the holds that some commits place or end, by commit and id."""
+        ended = [(end.hold_id, version) for version, commit in commits.items() for end in commit.resolutions]
+        unknown = [hold_id for hold_id, _ in ended if hold_id not in history.open_holds]
+        found: dict[int, dict[str, Any]] = defaultdict(dict)
+        rows = await self._connection.fetch(statements.HOLDS, history.version, max(commits, default=0), unknown)
+        by_id = {row["hold_id"]: row for row in rows}
+        for row in rows:
+            found[row["placed_version"]][row["hold_id"]] = row
+        for hold_id, version in ended:
+            if hold_id in by_id:
+                found[version][hold_id] = by_id[hold_id]
+        return found
 
     async def _begin(self, history: History, commits: Sequence[LedgerCommitted]) -> None:
         opened = {account.account_id for commit in commits for account in commit.accounts}
@@ -143,13 +166,41 @@ class Pass:
             last = rows[-1]["account_id"]
             await self._rest()
         self._missing(history, seen)
+        history.end_holds()
+        await self._side_books(history)
         await self._refused_and_posted(statements.REFUSED_AND_POSTED)
         for row in await self._connection.fetch(statements.STRAY_TRANSFERS, head):
             text = f"transfer {row['transfer_id']} of {row['amount']} belongs to commit {row['ledger_version']}"
             self._findings.add("events", f"{text}, which there is not")
+        for row in await self._connection.fetch(statements.STRAY_HOLDS, head):
+            text = f"hold {row['hold_id']} belongs to commit {row['placed_version']}, which there is not"
+            self._findings.add("held", text)
         for row in await self._connection.fetch(statements.STRAY_REFUSALS, head):
             text = f"the refusal of {row['transfer_id']} belongs to commit {row['ledger_version']}"
             self._findings.add("events", f"{text}, which there is not")
+
+    async def _side_books(self, history: History) -> None:
+        """Compare what is kept beside the transfers: tallies of what was issued, and shortfalls of refunds."""
+        tallies = {
+            (row["account_id"], row["code"], row["day"]): (row["count"], row["amount"])
+            for row in await self._connection.fetch(statements.TALLIES)
+        }
+        for key in sorted(tallies.keys() | history.issued.keys()):
+            self._findings.checked["issuance"] += 1
+            account_id, code, day = key
+            if tallies.get(key, (0, 0)) != history.issued.get(key, (0, 0)):
+                said, there = history.issued.get(key, (0, 0)), tallies.get(key, (0, 0))
+                text = f"{code} on day {day}: the events issue {said[1]} in {said[0]}, the tally says {there[1]} in {there[0]}"
+                self._findings.add("issuance", text, 0, account_id)
+        shortfalls = {
+            row["transfer_id"]: (row["account_id"], row["amount"], row["ledger_version"])
+            for row in await self._connection.fetch(statements.SHORTFALLS)
+        }
+        for key in sorted(shortfalls.keys() | history.shortfalls.keys()):
+            if shortfalls.get(key) != history.shortfalls.get(key):
+                said = history.shortfalls.get(key) or shortfalls[key]
+                text = f"the shortfall of purchase {key} is not what its event says"
+                self._findings.add("events", text, said[2], said[0])
 
     def _missing(self, history: History, seen: set[str]) -> None:
         for account_id in history.accounts.keys() - seen:

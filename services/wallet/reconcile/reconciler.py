@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import structlog
@@ -39,7 +39,8 @@ class Reconciler:
     """Adds the books up.
 
     Every ``every_seconds`` what is new is checked, every ``full_seconds`` all of it from the first event on. A finding
-    is an alarm of kind ``reconcile``, once. `run` is the service's background task.
+    is an alarm of kind ``reconcile``, once. `run` is the service's background task. ``limits`` is what each purpose may
+    issue on a UTC day.
     """
 
     def __init__(
@@ -49,12 +50,14 @@ class Reconciler:
         *,
         every_seconds: float,
         full_seconds: float,
+        limits: Mapping[str, int] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connect = connect
         self._consumer = consumer
         self._every_seconds = every_seconds
         self._full_seconds = full_seconds
+        self._limits = limits or {}
         self._clock = clock
         self._version = 0
         self._full_at: float | None = None
@@ -118,7 +121,7 @@ class Reconciler:
         connection = await self._connect()
         try:
             async with connection.transaction(isolation="repeatable_read", readonly=True):
-                report = await Pass(connection, self._consumer, share=share).run(after)
+                report = await Pass(connection, self._consumer, self._limits, share=share).run(after)
         finally:
             connection.terminate()
         _SECONDS.labels("full" if report.is_full else "new").set(time.monotonic() - began)

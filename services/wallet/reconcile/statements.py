@@ -4,6 +4,8 @@ from typing import Final
 
 SNAPSHOT: Final = "select version, recorded_at_ms from stream where stream_id = $1"
 
+NOW_MS: Final = "select (extract(epoch from now()) * 1000)::bigint"
+
 EVENTS: Final = """
 select version, type_id, schema_v, recorded_at_ms, command_id, body, prev_hash, hash
 from event where stream_id = $1 and version > $2 order by version limit $3
@@ -14,12 +16,28 @@ HEAD_AT: Final = "select hash, recorded_at_ms from event where stream_id = $1 an
 
 TRANSFERS: Final = """
 select transfer_id::text, debit_account::text, debit_version, debit_previous,
-       credit_account::text, credit_version, credit_previous, currency, amount, code, cause, ledger_version
+       credit_account::text, credit_version, credit_previous, currency, amount, code, cause,
+       coalesce(hold_id::text, '') as hold_id, coalesce(reverses::text, '') as reverses, ledger_version
 from transfer where ledger_version > $1 and ledger_version <= $2
 """
 
 REFUSED: Final = """
 select transfer_id::text, reason, ledger_version from refused where ledger_version > $1 and ledger_version <= $2
+"""
+
+# Those placed by some commits, and those that they end, whenever they were placed.
+HOLDS: Final = """
+select hold_id::text, debit_account::text, credit_account::text, amount, code, cause, expires_at_ms, placed_version,
+       resolution, posted, resolved_by, resolved_version
+from hold where (placed_version > $1 and placed_version <= $2) or hold_id = any($3::uuid[])
+"""
+
+STRAY_HOLDS: Final = """
+select hold_id::text, placed_version from hold where placed_version < 1 or placed_version > $1 limit 10
+"""
+
+SHORTFALLS: Final = """
+select transfer_id::text, account_id::text, amount, ledger_version from shortfall
 """
 
 STRAY_TRANSFERS: Final = """
@@ -58,7 +76,9 @@ left join lateral (
 where a.account_id = any($1::uuid[])
 """
 
-_ACCOUNT: Final = "select account_id::text, kind, owner, currency, balance, version, is_closed from account"
+_ACCOUNT: Final = """
+select account_id::text, kind, owner, currency, balance, version, is_closed, is_frozen, has_top_up_consent from account
+"""
 
 ACCOUNTS: Final = f"{_ACCOUNT} where account_id > $1::uuid order by account_id limit $2"
 
@@ -66,6 +86,44 @@ ACCOUNTS_AMONG: Final = f"{_ACCOUNT} where account_id = any($1::uuid[])"
 
 SUMS: Final = """
 select currency, count(*) as accounts, sum(balance)::bigint as balance from account group by currency
+"""
+
+# Accounts whose holds do not add up, and the last event that had to do with them.
+HELD: Final = """
+select a.account_id::text, a.kind, a.owner, a.held, coalesce(h.open, 0)::bigint as open
+from account a
+full join (select debit_account as account_id, sum(amount) as open from hold where resolution = '' group by 1) h
+    using (account_id)
+where a.held is distinct from coalesce(h.open, 0) limit 10
+"""
+
+HOLDS_OPEN: Final = "select count(*) from hold where resolution = ''"
+
+OVERDUE: Final = """
+select hold_id::text, debit_account::text, expires_at_ms, placed_version from hold
+where resolution = '' and expires_at_ms > 0 and expires_at_ms < $1 order by expires_at_ms limit 10
+"""
+
+NEWEST_HOLD_OF: Final = """
+select max(greatest(placed_version, coalesce(resolved_version, 0))) from hold where debit_account = $1::uuid
+"""
+
+TALLIES: Final = """
+select t.account_id::text, a.owner, t.code, t.day, t.count, t.amount from tally t join account a using (account_id)
+where a.kind = 'issuance'
+"""
+
+ISSUED_ON: Final = """
+select a.account_id::text, a.owner, t.code, t.amount from tally t join account a using (account_id)
+where a.kind = 'issuance' and t.day = $1
+"""
+
+# Which transfer went beyond a day's limit.
+BEYOND: Final = """
+select ledger_version from (
+    select ledger_version, sum(amount) over (order by ledger_version, debit_version) as issued
+    from transfer where debit_account = $1::uuid and code = $2 and posted_at_ms >= $3
+) t where issued > $4::bigint order by ledger_version limit 1
 """
 
 CLOSED_NOT_EMPTY: Final = """
