@@ -84,6 +84,7 @@ async def build(settings: WalletSettings) -> AsyncIterator[Service]:
             CONSUMER,
             every_seconds=settings.reconcile_seconds,
             full_seconds=settings.reconcile_full_seconds,
+            limits=settings.issued_a_day,
         )
         servicer = WalletServicer(
             Asking(ledger, database), reconciler, balances, settings.policies(), consumer=CONSUMER

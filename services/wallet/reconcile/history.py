@@ -67,8 +67,10 @@ def read(event: StoredEvent) -> LedgerCommitted | str:
 
 def named_in(commit: LedgerCommitted) -> Iterable[str]:
     """Yield the accounts that a commit moves or changes."""
-    for change in (*commit.freezes, *commit.consents):
-        yield change.account_id
+    for freeze in commit.freezes:
+        yield freeze.account_id
+    for consent in commit.consents:
+        yield consent.account_id
     for transfer in commit.transfers:
         yield transfer.debit_account
         yield transfer.credit_account

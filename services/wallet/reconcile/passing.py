@@ -116,8 +116,8 @@ class Pass:
             ids = [transfer_id for posted in rows[0].values() for transfer_id in posted]
             await self._refused_and_posted(statements.REFUSED_AND_POSTED_AMONG, ids)
         for stored, commit in commits:
-            of_commit = (each.get(stored.version, {}) for each in (*rows, holds))
-            history.take(stored, commit, *of_commit)
+            at = stored.version
+            history.take(stored, commit, rows[0].get(at, {}), rows[1].get(at, {}), holds.get(at, {}))
             # Requests are answered by this process too.
             await asyncio.sleep(0)
         await self._rest()
@@ -167,7 +167,8 @@ class Pass:
             await self._rest()
         self._missing(history, seen)
         history.end_holds()
-        await self._side_books(history)
+        await self._tallies(history)
+        await self._shortfalls(history)
         await self._refused_and_posted(statements.REFUSED_AND_POSTED)
         for row in await self._connection.fetch(statements.STRAY_TRANSFERS, head):
             text = f"transfer {row['transfer_id']} of {row['amount']} belongs to commit {row['ledger_version']}"
@@ -179,28 +180,34 @@ class Pass:
             text = f"the refusal of {row['transfer_id']} belongs to commit {row['ledger_version']}"
             self._findings.add("events", f"{text}, which there is not")
 
-    async def _side_books(self, history: History) -> None:
-        """Compare what is kept beside the transfers: tallies of what was issued, and shortfalls of refunds."""
+    async def _tallies(self, history: History) -> None:
+        """Compare the tallies of what was issued, by purpose and day."""
         tallies = {
             (row["account_id"], row["code"], row["day"]): (row["count"], row["amount"])
             for row in await self._connection.fetch(statements.TALLIES)
         }
         for key in sorted(tallies.keys() | history.issued.keys()):
             self._findings.checked["issuance"] += 1
-            account_id, code, day = key
-            if tallies.get(key, (0, 0)) != history.issued.get(key, (0, 0)):
-                said, there = history.issued.get(key, (0, 0)), tallies.get(key, (0, 0))
-                text = f"{code} on day {day}: the events issue {said[1]} in {said[0]}, the tally says {there[1]} in {there[0]}"
+            (times, amount), (counted, tallied) = history.issued.get(key, (0, 0)), tallies.get(key, (0, 0))
+            if (times, amount) != (counted, tallied):
+                account_id, code, day = key
+                text = (
+                    f"{code} on day {day}: the events issue {amount} in {times}, the tally says {tallied} in {counted}"
+                )
                 self._findings.add("issuance", text, 0, account_id)
-        shortfalls = {
+
+    async def _shortfalls(self, history: History) -> None:
+        """Compare what refunds could not take back."""
+        there = {
             row["transfer_id"]: (row["account_id"], row["amount"], row["ledger_version"])
             for row in await self._connection.fetch(statements.SHORTFALLS)
         }
-        for key in sorted(shortfalls.keys() | history.shortfalls.keys()):
-            if shortfalls.get(key) != history.shortfalls.get(key):
-                said = history.shortfalls.get(key) or shortfalls[key]
-                text = f"the shortfall of purchase {key} is not what its event says"
-                self._findings.add("events", text, said[2], said[0])
+        for transfer_id in sorted(there.keys() | history.shortfalls.keys()):
+            said = history.shortfalls.get(transfer_id)
+            if there.get(transfer_id) != said:
+                account_id, _, version = said or there[transfer_id]
+                text = f"the shortfall of purchase {transfer_id} is not what its event says"
+                self._findings.add("events", text, version, account_id)
 
     def _missing(self, history: History, seen: set[str]) -> None:
         for account_id in history.accounts.keys() - seen:
