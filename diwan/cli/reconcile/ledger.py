@@ -11,7 +11,7 @@ from msgspec import Struct
 from diwan.cli.reconcile.faults import Faults
 from diwan.core.hashing import ChainHead, chain_start, verify_chain
 from diwan.core.ledger.accounts import AMOUNT_MAX, MAY_OWE
-from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
+from diwan.core.ledger.events import HoldPlaced, HoldResolved, LedgerCommitted, LedgerTransfer
 from diwan.core.log import LoggedEvent, StreamKind
 from diwan.wire.events import WireError, decode
 
@@ -32,6 +32,7 @@ class Balance(Struct):
     owner: str
     chips: int = 0
     entries: int = 0
+    held: int = 0
 
 
 class Posted(Struct, frozen=True):
@@ -61,6 +62,7 @@ class LedgerFold:
         self.compared = 0
         self._claimed = dict(claimed)
         self._heads: dict[bytes, ChainHead] = {}
+        self._holds: dict[str, HoldPlaced] = {}
         self._ids: set[str] = set()
         self._refused: set[str] = set()
         self._number = 0
@@ -105,10 +107,16 @@ class LedgerFold:
             self._compare(opened.account_id, where)
         for transfer in commit.transfers:
             self._post(transfer, version, where)
+        for hold in commit.holds:
+            self._place(hold, where)
+        posted = {transfer.transfer_id: transfer for transfer in commit.transfers}
+        for end in commit.resolutions:
+            self._resolve(end, posted.get(end.transfer_id), where)
         for refusal in commit.refusals:
             if refusal.transfer_id in self._ids:
                 self.faults.add(where, f"transfer {refusal.transfer_id} was posted and is refused")
             self._refused.add(refusal.transfer_id)
+        self._check_held(commit, where)
 
     def _post(self, transfer: LedgerTransfer, version: int, where: str) -> None:
         name = f"transfer {transfer.transfer_id} of {transfer.amount}"
@@ -132,6 +140,36 @@ class LedgerFold:
         if debit.chips < 0 and debit.kind not in MAY_OWE:
             self.faults.add(where, f"{name}: the {debit.kind} account of {debit.owner} owes {-debit.chips}")
         self._keep(transfer, version)
+
+    def _place(self, hold: HoldPlaced, where: str) -> None:
+        if hold.hold_id in self._ids or hold.debit_account not in self.accounts:
+            self.faults.add(
+                where, f"hold {hold.hold_id} of {hold.amount} has an id or an account that it must not have"
+            )
+            return
+        self._ids.add(hold.hold_id)
+        self._holds[hold.hold_id] = hold
+        self.accounts[hold.debit_account].held += hold.amount
+
+    def _resolve(self, end: HoldResolved, posted: LedgerTransfer | None, where: str) -> None:
+        """A hold ends once: its chips are given or free, never both (L6)."""
+        hold = self._holds.pop(end.hold_id, None)
+        if hold is None:
+            self.faults.add(where, f"hold {end.hold_id} is {end.resolution} and was not open")
+            return
+        self.accounts[hold.debit_account].held -= hold.amount
+        moved = 0 if posted is None or posted.hold_id != hold.hold_id else posted.amount
+        if moved != end.amount or end.amount > hold.amount or (end.amount > 0) != (end.resolution == "posted"):
+            self.faults.add(where, f"hold {end.hold_id} of {hold.amount} is {end.resolution} with {end.amount}, "
+                            f"{moved} were moved")  # fmt: skip
+
+    def _check_held(self, commit: LedgerCommitted, where: str) -> None:
+        """What is set aside is there, after each commit (L2)."""
+        for account_id in {hold.debit_account for hold in commit.holds} | {t.debit_account for t in commit.transfers}:
+            account = self.accounts.get(account_id)
+            if account is not None and account.held and account.chips < account.held:
+                self.faults.add(where, f"the {account.kind} account of {account.owner} holds {account.chips}, "
+                                f"{account.held} are set aside")  # fmt: skip
 
     def _keep(self, transfer: LedgerTransfer, version: int) -> None:
         posted = Posted(transfer.debit_account, transfer.credit_account, transfer.amount, transfer.code, version)

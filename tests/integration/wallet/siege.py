@@ -48,11 +48,13 @@ class Figures:
     process_kills: int = 0
     samples: int = 0
     hands: int = 0
+    holds: int = 0
 
     def __str__(self) -> str:
         answers = ", ".join(f"{count} {answer}" for answer, count in self.answers.most_common())
         return (
             f"{self.asked} requests tried, {self.retries} asked again without an answer; {answers}; {self.hands} hands; "
+            f"{self.holds} holds raced for; "
             f"{self.backend_kills} backends and {self.process_kills} processes killed; sums sampled {self.samples} times"
         )
 
@@ -78,6 +80,8 @@ class Siege:
         self.rng = rng
         self.figures = Figures()
         self.known: dict[str, Asked] = {}
+        self.posted: set[str] = set()
+        self.not_posted: set[str] = set()
         self.tables: list[TableLog] = []
         self.stop = asyncio.Event()
 
@@ -120,6 +124,24 @@ class Siege:
                 answer = answered.metadata["first_reason"]
             self.known[key] = Asked(request, method, role, subject, answer)
         return answer
+
+    async def movement(self, request: pb.TransferRequest) -> str:
+        """Ask for a movement between two accounts, as a service."""
+        return await self.transfer("Transfer", request, Role.SERVICE, "t", name=request.movement.transfer_id)
+
+    async def linked(self, request: pb.TransferLinkedRequest) -> None:
+        """Ask for several movements, all or none; each of them has its answer afterwards."""
+        answered = await self.ask("TransferLinked", request, Role.SERVICE, "t")
+        is_posted = not isinstance(answered, Refused)
+        self.figures.answers["linked" if is_posted else answered.reason] += 1
+        for movement in request.movements:
+            (self.posted if is_posted else self.not_posted).add(movement.transfer_id)
+
+    async def post(self, request: pb.PostHoldRequest) -> object:
+        """Ask for a hold to be turned into a transfer."""
+        answered = await self.ask("PostHold", request, Role.SERVICE, "t")
+        (self.not_posted if isinstance(answered, Refused) else self.posted).add(request.transfer_id)
+        return answered
 
     async def open_account(self, player: str) -> None:
         request = pb.OpenAccountRequest(request_id=str(uuid4()))
@@ -225,16 +247,19 @@ class Siege:
 
     async def untrue_answers(self, connection: asyncpg.Connection, others: set[str]) -> list[str]:
         """Return which answers the books do not bear out, and what they hold that nobody asked for but ``others``."""
-        ids = [key for key in self.known if len(key) == 36]
+        answers = {key: asked.answer for key, asked in self.known.items()}
+        created = self.posted | {key for key, answer in answers.items() if answer == "created"}
+        denied = self.not_posted | answers.keys() - created
         posted = await self.asked_for(connection)
         refused = {str(row[0]): row[1] for row in await connection.fetch("select transfer_id, reason from refused")}
-        wrong = [f"{key} was answered created and is not posted" for key in ids
-                 if self.known[key].answer == "created" and key not in posted]  # fmt: skip
-        wrong += [f"{key} was answered {self.known[key].answer} and is posted" for key in ids
-                  if self.known[key].answer != "created" and key in posted]  # fmt: skip
-        wrong += [f"{key} was refused with {self.known[key].answer}, the books say {refused.get(key)}" for key in ids
-                  if self.known[key].answer in REMEMBERED and refused.get(key) != self.known[key].answer]  # fmt: skip
-        return wrong + [f"{key} is posted and nobody asked for it" for key in posted - set(ids) - others]
+        wrong = [f"{key} was answered created and is not posted" for key in created - posted]
+        wrong += [f"{key} was answered {answers.get(key, 'no')} and is posted" for key in denied & posted]
+        wrong += [
+            f"{key} was refused with {answer}, the books say {refused.get(key)}"
+            for key, answer in answers.items()
+            if answer in REMEMBERED and refused.get(key) != answer
+        ]
+        return wrong + [f"{key} is posted and nobody asked for it" for key in posted - created - others]
 
 
 NOT_ASKED = {"hand", "cash_out", "buy_in_returned", "top_up_returned", "bots_float", "starting_grant"}

@@ -2,6 +2,7 @@
 
 import asyncio
 import random  # noqa: TID251  (attacks may use chance)
+from collections import Counter
 from uuid import uuid4
 
 import asyncpg
@@ -68,35 +69,93 @@ def a_buy_in(player, amount, sitting="", table_id=""):
     )
 
 
+POOL = pb.AccountName(kind="pool", owner="00000000-0000-4000-8000-000000000001")
+
+
+def of(player):
+    return pb.AccountName(kind="player", owner=player)
+
+
+def a_movement(debit, credit, amount, code):
+    return pb.Movement(transfer_id=new_id(), debit=debit, credit=credit, amount=amount, code=code, cause="siege")
+
+
 async def write(siege: Siege, players: list[str], rng: random.Random) -> None:
-    """Do one thing after the other until the siege is over: issue, buy in, and ask again what was asked before."""
+    """Do one thing after the other until the siege is over, and ask again what was asked before."""
     while not siege.stop.is_set():
-        chance = rng.random()
-        if chance < 0.45:
-            await siege.transfer("Issue", an_issue(rng.choice(players), rng.randrange(1, 500)), Role.OPERATOR, "op")
-        elif chance < 0.8:
-            await siege.transfer(
-                "FundSeat", a_buy_in(rng.choice(players), rng.randrange(1, 3_000)), Role.SERVICE, "table"
-            )
-        elif siege.known:
-            await ask_again(siege, rng)
+        await rng.choices((issue, buy_in, enter, win, enter_linked, hold, ask_again), (4, 3, 4, 2, 2, 3, 3))[0](
+            siege, players, rng
+        )
 
 
-async def ask_again(siege: Siege, rng: random.Random) -> None:
+async def issue(siege, players, rng):
+    await siege.transfer("Issue", an_issue(rng.choice(players), rng.randrange(1, 500)), Role.OPERATOR, "op")
+
+
+async def buy_in(siege, players, rng):
+    await siege.transfer("FundSeat", a_buy_in(rng.choice(players), rng.randrange(1, 3_000)), Role.SERVICE, "table")
+
+
+async def enter(siege, players, rng):
+    movement = a_movement(of(rng.choice(players)), POOL, rng.randrange(1, 900), "entry")
+    await siege.movement(pb.TransferRequest(movement=movement))
+
+
+async def win(siege, players, rng):
+    movement = a_movement(POOL, of(rng.choice(players)), rng.randrange(1, 2_500), "prize")
+    await siege.movement(pb.TransferRequest(movement=movement))
+
+
+async def enter_linked(siege, players, rng):
+    """All or none: two players enter together, and one of them may lack the chips."""
+    movements = [a_movement(of(player), POOL, rng.randrange(1, 1_500), "entry") for player in rng.sample(players, 2)]
+    await siege.linked(pb.TransferLinkedRequest(movements=movements))
+
+
+async def hold(siege, players, rng):
+    """Set chips aside, then let several give them and several free them at once, about when it expires (L6)."""
+    movement = a_movement(of(rng.choice(players)), POOL, rng.randrange(1, 1_500), "entry")
+    lasts_ms = rng.choice((20, 100, 60_000))
+    placed = await siege.ask("PlaceHold", pb.PlaceHoldRequest(movement=movement, lasts_ms=lasts_ms), Role.SERVICE, "t")
+    siege.figures.answers[placed.reason if isinstance(placed, Refused) else "held"] += 1
+    if isinstance(placed, Refused):
+        return
+    await asyncio.sleep(rng.uniform(0, 0.15))
+    posts = [
+        siege.post(pb.PostHoldRequest(transfer_id=new_id(), hold_id=movement.transfer_id, cause="siege"))
+        for _ in range(2)
+    ]
+    voids = [
+        siege.ask("VoidHold", pb.VoidHoldRequest(request_id=new_id(), hold_id=movement.transfer_id, cause="siege"),
+                  Role.SERVICE, "t")
+        for _ in range(2)
+    ]  # fmt: skip
+    ends = [*posts, *voids]
+    rng.shuffle(ends)
+    ended = [end for end in await asyncio.gather(*ends) if not isinstance(end, Refused)]
+    assert len(ended) <= 1, ended
+    siege.figures.holds += 1
+
+
+async def ask_again(siege, _players, rng):
     """Ask with an id that has its answer: unchanged it gets the same one (L3, L5), changed it moves nothing (L4)."""
+    if not siege.known:
+        return
     known = siege.known[rng.choice(list(siege.known))]
     request = type(known.request)()
     request.CopyFrom(known.request)
     is_changed = rng.random() < 0.5
     if is_changed:
-        request.amount += 1
+        content = request.movement if isinstance(request, pb.TransferRequest) else request
+        content.amount += 1
     answered = await siege.ask(known.method, request, known.role, known.subject)
     answer = answered.reason if isinstance(answered, Refused) else answered.result
     siege.figures.answers[f"{answer} (again)"] += 1
     if known.answer == "created":
         assert answer == ("EXISTS_WITH_DIFFERENT_AMOUNT" if is_changed else "exists")
     else:
-        assert (answer, answered.metadata["first_reason"]) == ("ID_ALREADY_FAILED", known.answer)
+        first = answered.metadata.get("first_reason") if isinstance(answered, Refused) else None
+        assert (answer, first) == ("ID_ALREADY_FAILED", known.answer)
 
 
 async def storm(siege: Siege, superuser, seconds: float, kill_every: float) -> None:
@@ -226,6 +285,42 @@ async def test_the_first_ever_spends_of_two_at_once_find_one_account(siege, supe
     assert balance == 10_000 - 6_000 * results.count("created")
     assert accounts in {1, 2}
     assert await faults(superuser) == []
+
+
+@pytest.mark.parametrize("lasts_ms", [30, 60_000])
+async def test_a_hold_ends_once_whoever_asks_and_whatever_the_clock_says(siege, superuser, lasts_ms):
+    """L6: posted, voided and expired at once at both wallets; the chips are in the pool or free, never both or neither."""
+    (player,) = await people(siege, 1)
+    before = await siege.rooms[0].balance(player)
+    movements = [a_movement(of(player), POOL, 100, "entry") for _ in range(10)]
+    ends: list[tuple[str, object]] = []
+    for movement in movements:
+        placed = await siege.ask(
+            "PlaceHold", pb.PlaceHoldRequest(movement=movement, lasts_ms=lasts_ms), Role.SERVICE, "t"
+        )
+        assert not isinstance(placed, Refused), placed
+        hold_id = movement.transfer_id
+        ends += [("PostHold", pb.PostHoldRequest(transfer_id=new_id(), hold_id=hold_id, cause="c")) for _ in range(3)]
+        ends += [("VoidHold", pb.VoidHoldRequest(request_id=new_id(), hold_id=hold_id, cause="c")) for _ in range(3)]
+    siege.rng.shuffle(ends)
+
+    answers = await asyncio.gather(*(siege.ask(method, request, Role.SERVICE, "t") for method, request in ends))
+    done = Counter(
+        request.hold_id for (_, request), answer in zip(ends, answers, strict=True) if not isinstance(answer, Refused)
+    )
+    await asyncio.sleep(1.5 if lasts_ms == 30 else 0)  # Whatever was ended by the clock alone is ended by an event.
+    rows = await superuser.fetch(
+        "select hold_id::text, resolution, posted from hold where hold_id = any($1)", [m.transfer_id for m in movements]
+    )
+    posted = sum(row["posted"] for row in rows)
+    account = (await siege.rooms[0].call("GetAccount", pb.GetAccountRequest(), Role.PLAYER, player)).account
+
+    assert max(done.values(), default=0) <= 1
+    assert {row["hold_id"] for row in rows if row["resolution"] in {"posted", "voided"}} == set(done)
+    assert {row["resolution"] for row in rows} <= {"posted", "voided", "expired"}
+    assert (account.balance, account.held, account.available) == (before - posted, 0, before - posted)
+    assert await faults(superuser) == []
+    assert await siege.reconcile() == []
 
 
 async def test_amounts_that_are_none_are_refused_by_both_and_leave_no_row(siege, superuser):
