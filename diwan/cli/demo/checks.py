@@ -84,7 +84,7 @@ def _fault(table: str, report: StreamReport) -> tuple[str, str]:
 
 
 def check_ledger(evidence: Evidence) -> Result:
-    """Sum zero, and every sitting's escrow equal to what its table's own events say, at the same feed position."""
+    """Sum zero, every sitting's escrow what its table's own events say at the same feed position, books as their events say."""
     name = "ledger sums to zero and every seat's escrow is its stack"
     compared = 0
     for totals in evidence.totals:
@@ -99,6 +99,9 @@ def check_ledger(evidence: Evidence) -> Result:
         if fault is not None:
             return Result(name, holds=False, detail=fault[1], at_fault=fault[0])
         compared += len(stacks)
+    if evidence.reconciled:
+        at_fault, finding = evidence.reconciled[0]
+        return Result(name, holds=False, detail=finding, at_fault=at_fault)
     return Result(name, holds=compared > 0, detail=f"{compared} escrows at {len(evidence.totals)} moments")
 
 

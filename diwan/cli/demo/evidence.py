@@ -43,6 +43,7 @@ class Evidence(Struct, frozen=True):
     totals: tuple[WalletTotals, ...]  # in mid-play and at the end
     copies: dict[str, ScrubReport]  # by service
     audit: AuditStatus
+    reconciled: tuple[tuple[str, str], ...]  # what the wallet finds in its own books: where and what
 
     def streams(self) -> Iterator[tuple[bytes, list[LoggedEvent]]]:
         """Yield each table's stream in the order of its versions as the feed has them."""

@@ -81,7 +81,7 @@ async def gather(client: DiwanClient, stack: Stack, totals: list[WalletTotals]) 
     await until("the audit judges every hand", partial(_has_judged, client, hands))
     totals = [*totals, await wallet_totals(client)]
     copies = {name: await _copy(stack, name, feed_id) for name, feed_id in FEEDS.items()}
-    return Evidence(tuple(feed), tuple(totals), copies, await _audit(client))
+    return Evidence(tuple(feed), tuple(totals), copies, await _audit(client), await _reconciled(client))
 
 
 def decode_line(line: FeedLine) -> object:
@@ -119,3 +119,8 @@ async def _audit(client: DiwanClient) -> AuditStatus:
     status = await client.audit.get_status()
     findings = [f"{f.kind} {f'hand {f.hand_id}' if f.hand_id else f.stream_id}" async for f in client.audit.findings()]
     return AuditStatus(status.hands_verified, status.hands_not_verified, status.hands_cannot_say, tuple(findings))
+
+
+async def _reconciled(client: DiwanClient) -> tuple[tuple[str, str], ...]:
+    checks = (await client.wallet.reconcile()).checks
+    return tuple((f"ledger version {c.first_ledger_version}", c.finding) for c in checks if not c.holds)

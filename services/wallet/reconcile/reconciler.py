@@ -87,9 +87,13 @@ class Reconciler:
         """Make the pass that is due: over what is new, or over everything."""
         now = self._clock()
         is_full = self._full_at is None or now - self._full_at >= self._full_seconds
+        known = len(self._told)
         report = await self._pass(0 if is_full else self._version, SHARE)
         if is_full:
             self._full_at = now
+        elif len(self._told) > known:
+            # The sums tell that something is wrong, and not always what: the next pass looks at everything.
+            self._full_at = None
         self._version = report.ledger_version
         return report
 

@@ -176,6 +176,22 @@ async def test_a_chip_made_from_nothing_is_found(house):
     assert results["ledger"].detail == "the accounts sum to 1"
 
 
+async def test_a_changed_transfer_is_found_in_its_commit_though_every_balance_is_right(house):
+    """The wallet folds its own events again; triggers are off for whoever owns the database."""
+    async with owner_of(house, "wallet") as connection:
+        row = await connection.fetchrow("select * from transfer where code = 'hand' order by ledger_version limit 1")
+        spoil = "update transfer set amount = amount + $2 where transfer_id = $1"
+        await connection.execute(spoil, row["transfer_id"], 1)
+        try:
+            results = await house.results()
+        finally:
+            await connection.execute(spoil, row["transfer_id"], -1)
+
+    assert not results["ledger"].holds
+    assert results["ledger"].at_fault == f"ledger version {row['ledger_version']}"
+    assert f"amount {row['amount'] + 1} instead of {row['amount']}" in results["ledger"].detail
+
+
 async def test_a_dropped_message_is_found_in_its_hand(house):
     """The bus's administrator makes the copy anew without one message of a hand, while the relay cannot look."""
     hand_id, stream_id, events = (await hands_of(house))[4]

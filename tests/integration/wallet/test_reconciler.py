@@ -56,6 +56,23 @@ async def test_a_finding_is_one_alarm(prepared, monkeypatch):
     assert message.endswith(f"(ledger version {row['ledger_version']})")
 
 
+async def test_what_the_sums_alone_tell_is_looked_for_in_everything(prepared, played, monkeypatch):
+    """A balance that no new event has touched: the sum is off at once, and the next pass says where."""
+    alarms = []
+    monkeypatch.setattr("services.wallet.reconcile.reconciler.raise_alarm", lambda _, message: alarms.append(message))
+    reconciler = a_reconciler(prepared)
+    await reconciler.look()
+    async with owner_of(prepared, is_kept=True) as owner:
+        await owner.execute("update account set balance = balance + 1 where account_id = $1", played[0].account_id)
+
+    looks = [await reconciler.look() for _ in range(3)]
+
+    assert [look.is_full for look in looks] == [False, True, False]
+    assert list(broken(looks[0])) == ["sum"]
+    assert list(broken(looks[1])) == ["sum", "balances"]
+    assert len(alarms) == 3
+
+
 async def test_the_background_outlives_its_database(prepared, ledger, played, superuser):
     """A killed backend, a database that is away: nothing is concluded, and the next look finds what there is."""
     reconciler = a_reconciler(prepared)
