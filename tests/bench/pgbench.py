@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import subprocess
 from pathlib import Path
 
@@ -32,6 +33,13 @@ class PgBench:
         out = self._run("-n", "-M", mode, "-c", clients, "-j", "2", "-T", str(max(1, round(seconds))))
         return float(re.search(r"tps = ([\d.]+)", out)[1])
 
+    def measured(self, seconds, *, mode="simple"):
+        """Return transactions a second and the processor time of one (us): the server's and pgbench's own."""
+        servers, own = server_cpu_seconds(self._server), children_cpu_seconds()
+        rate = self.rate(seconds, mode=mode)
+        used = server_cpu_seconds(self._server) - servers + children_cpu_seconds() - own
+        return rate, used / (rate * max(1, round(seconds))) * 1e6
+
     def _run(self, *arguments):
         server = self._server
         target = ("-h", "127.0.0.1", "-p", str(server.port), "-U", "postgres")
@@ -45,6 +53,12 @@ class PgBench:
         if done.returncode:
             raise RuntimeError(f"pgbench failed: {done.stderr}")
         return done.stdout
+
+
+def children_cpu_seconds():
+    """Return the processor time of our children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def cpu_seconds(pid):
