@@ -2,6 +2,7 @@
 
 import asyncio
 import random  # noqa: TID251  (attacks may use chance)
+from collections import Counter
 from contextlib import asynccontextmanager
 from uuid import uuid4
 
@@ -45,6 +46,22 @@ async def folded(connection):
     return fold(EMPTY, [decode(*row).event for row in rows])
 
 
+async def legs_by_the_events(connection):
+    """Return every transfer with both legs as the events alone tell them."""
+    rows = await connection.fetch("select version, type_id, schema_v, body from event order by version")
+    held, counted, legs = Counter(), Counter(), {}
+    for version, *stored in rows:
+        event = decode(*stored).event
+        for t in event.transfers:
+            told = [t.amount, t.code, t.cause, version, event.committed_at_ms]
+            for account, amount in ((t.debit_account, -t.amount), (t.credit_account, t.amount)):
+                counted[account] += 1
+                told += (account, counted[account], held[account])
+                held[account] += amount
+            legs[t.transfer_id] = tuple(told)
+    return legs
+
+
 async def balances(connection):
     rows = await connection.fetch("select account_id::text, balance, version from account")
     return {row["account_id"]: (row["balance"], row["version"]) for row in rows}
@@ -59,6 +76,10 @@ async def test_the_books_are_what_folding_the_events_gives(ledger, superuser):
 
     books = await folded(superuser)
     assert {key: (a.balance, a.version) for key, a in books.accounts.items()} == await balances(superuser)
+    stored = await superuser.fetch("""
+        select transfer_id::text, amount, code, cause, ledger_version, posted_at_ms, debit_account::text, debit_version,
+               debit_previous, credit_account::text, credit_version, credit_previous from transfer""")
+    assert {row[0]: tuple(row)[1:] for row in stored} == await legs_by_the_events(superuser)
     assert set(books.refused) == {
         str(row["transfer_id"]) for row in await superuser.fetch("select transfer_id from refused")
     }
