@@ -14,6 +14,7 @@ Streams go on from the newest version after a lost connection.
 from diwan.client.client import DiwanClient, connect
 from diwan.client.connection import Token
 from diwan.client.errors import DiwanError, ProofFailed
+from diwan.client.notices import Notices
 from diwan.client.seat import SeatStream
 from diwan.client.streams import Watching
 from diwan.client.tables import new_request_id
@@ -23,6 +24,7 @@ __all__ = [
     "AccountName",
     "DiwanClient",
     "DiwanError",
+    "Notices",
     "ProofFailed",
     "SeatStream",
     "Token",

@@ -1,14 +1,15 @@
 """Tables: open, sit, play, watch, look back."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
 from diwan.api.event.v1 import table_pb2
-from diwan.api.table.v1 import capsa_pb2, exclusions_pb2, history_pb2, lobby_pb2, view_pb2
+from diwan.api.table.v1 import capsa_pb2, exclusions_pb2, history_pb2, lobby_pb2, notices_pb2, view_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1.table_service_pb2_grpc import TableServiceStub
 from diwan.client.connection import Connection, subject_of
+from diwan.client.notices import Notices
 from diwan.client.private import PrivateTables
 from diwan.client.seat import SeatStream, action_of
 from diwan.client.streams import PATIENCE_SECONDS, Watching
@@ -219,6 +220,20 @@ class Tables:
         """Follow a table from a version on: ``async with tables.watch(...) as messages: async for ...``."""
         request = pb.WatchRequest(table_id=table_id, after_version=after_version, on_behalf_of=player)
         return Watching(self._connection, self._stub.Watch, request, patience_seconds=patience_seconds)
+
+    def notices(
+        self,
+        *,
+        after_cursor: int | None = None,
+        players: Sequence[str] = (),
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> Notices:
+        """Follow what is to be pushed to phones, from a cursor on; for back ends, operators and services.
+
+        Without a cursor it begins with now; without ``players`` it tells of all that the caller may act for.
+        """
+        request = notices_pb2.WatchNoticesRequest(after_cursor=after_cursor, players=players)
+        return Notices(self._connection, self._stub.WatchNotices, request, patience_seconds=patience_seconds)
 
     def play(
         self,

@@ -1,6 +1,8 @@
 """The servicer of the contract: looks at fields, finds the table, says the answer. What may happen the core decides."""
 
-from diwan.api.table.v1 import exclusions_pb2, history_pb2, hosting_pb2
+from collections.abc import AsyncGenerator
+
+from diwan.api.table.v1 import exclusions_pb2, history_pb2, hosting_pb2, notices_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.calls import Call
 from diwan.chassis.pace import Pace
@@ -11,6 +13,7 @@ from services.table.exclusions import Exclusions
 from services.table.hands import Hands
 from services.table.hosting import Hosts
 from services.table.lobby import Lobby, coming, conditions_for, view_of
+from services.table.notices import NoticeBoard
 from services.table.opening import Openings
 from services.table.play import TableStreams, result_message
 from services.table.seats import Seats
@@ -30,6 +33,7 @@ class TableServicer(TableStreams):
         hosts: Hosts,
         creation: Creation,
         exclusions: Exclusions,
+        board: NoticeBoard,
         pace: Pace,
     ) -> None:
         super().__init__(tables, pace)
@@ -40,6 +44,7 @@ class TableServicer(TableStreams):
         self._hosts = hosts
         self._creation = creation
         self._exclusions = exclusions
+        self._board = board
 
     # ---- tables -----------------------------------------------------------------------------------------------------
 
@@ -215,3 +220,12 @@ class TableServicer(TableStreams):
     ) -> exclusions_pb2.ListExclusionsResponse:
         """Return exclusions, newest first."""
         return await self._exclusions.listed(request)
+
+    # ---- for phones -------------------------------------------------------------------------------------------------
+
+    async def WatchNotices(
+        self, request: notices_pb2.WatchNoticesRequest, call: Call
+    ) -> AsyncGenerator[notices_pb2.WatchNoticesResponse, None]:
+        """Tell what is to be pushed to phones, from a cursor on."""
+        async for message in self._board.watch(request, call):
+            yield message

@@ -37,6 +37,7 @@ from services.table.ids import FEED_ID
 from services.table.index import Index
 from services.table.lobby import Lobby
 from services.table.names import Names
+from services.table.notices import NoticeBoard
 from services.table.opening import Openings
 from services.table.projections import CONSUMER
 from services.table.saga import BuyIns, Wallet, WalletUnknown
@@ -102,7 +103,8 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         hosts = Hosts(tables, index, names, pace, clock.now_ms, hosted_max=settings.tables_per_host_max)
         creation = Creation(tables, index, hosts, store, clock.now_ms)
         lobby = Lobby(tables, index, clock.now_ms)
-        servicer = TableServicer(tables, seats, openings, hands, lobby, hosts, creation, exclusions, pace)
+        board = NoticeBoard(feed, index, lambda: consumer.last_seq, clock.now_ms)
+        servicer = TableServicer(tables, seats, openings, hands, lobby, hosts, creation, exclusions, board, pace)
         yield Service(
             served=[Served(DESCRIPTOR.services_by_name["TableService"], servicer), served_feed(feed)],
             background={
@@ -111,6 +113,7 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
                 "shredding": partial(keep_shredding, vault),
                 "pulse": tables.keep_beating,
                 "names": names.keep_looking_up,
+                "notices": board.keep_looking,
             },
             on_drain=tables.hand_over,
         )

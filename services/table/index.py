@@ -3,6 +3,7 @@
 `projections` writes what is read here, from the service's own feed.
 """
 
+from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
 
@@ -46,6 +47,21 @@ class TableLine(msgspec.Struct, frozen=True):
     config: bytes
     people: int
     bots: int
+
+
+class SittingLine(msgspec.Struct, frozen=True):
+    """Who had a seat from which version of its table to which; ``last_version`` is None while it is held."""
+
+    table_id: UUID
+    seat: int
+    player: str
+    is_bot: bool
+    first_version: int
+    last_version: int | None
+
+    def covers(self, version: int) -> bool:
+        """Say whether the seat was held when an event happened."""
+        return self.first_version <= version and (self.last_version is None or version <= self.last_version)
 
 
 class InvitationLine(msgspec.Struct, frozen=True):
@@ -96,6 +112,12 @@ where not t.is_closed and (t.created_at_ms, t.table_id) < ($1, $2)
                   and (g.status = 2 or g.status = 1 and g.expires_at_ms > $13))
        or exists (select from sitting_index i where i.table_id = t.table_id and i.player = $12 and last_version is null))
 order by t.created_at_ms desc, t.table_id desc limit $14
+"""
+_SITTINGS: Final = """
+select i.table_id, i.seat, i.player, i.is_bot, i.first_version, i.last_version
+from unnest($1::uuid[], $2::bigint[]) as wanted (table_id, since), lateral (
+    select * from sitting_index i where i.table_id = wanted.table_id
+    and (i.last_version is null or i.last_version >= wanted.since)) i
 """
 _INVITATIONS: Final = """
 select g.table_id, g.player, g.id, case when g.status = 1 and g.expires_at_ms <= $1 then 4 else g.status end,
@@ -151,6 +173,13 @@ class Index:
             )
         )
         return {row["table_id"] for row in rows}
+
+    async def sittings(self, since: Mapping[UUID, int]) -> list[SittingLine]:
+        """Return who had which seats at some tables, each since a version, as far as the index has come."""
+        if not since:
+            return []
+        rows = await self._database.run(lambda c: c.fetch(_SITTINGS, list(since), list(since.values())))
+        return [SittingLine(*row) for row in rows]
 
     async def tables_hosted_by(self, host: str) -> set[UUID]:
         """Return the open private tables of a host, as far as the index has come."""
