@@ -60,10 +60,14 @@ class Wallet:
     async def _not_here(self, _request, _call):
         raise Rejected("METHOD_UNKNOWN")
 
+    async def _no_stream(self, _request, _call):
+        raise Rejected("METHOD_UNKNOWN")
+        yield
+
 
 for _method in WALLET.methods:
     if not hasattr(Wallet, _method.name):
-        setattr(Wallet, _method.name, Wallet._not_here)
+        setattr(Wallet, _method.name, Wallet._no_stream if _method.server_streaming else Wallet._not_here)
 
 
 class House:
