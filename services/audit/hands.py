@@ -120,11 +120,19 @@ async def _is_first_verdict(connection: Connection, hand: Any, report: Report) -
             VERDICT_NUMBERS[report.verdict],
             report.at_version,
             report.rule,
-            report.detail or report.found,
+            report.detail or report.found or _unseen(report),
             report.acts,
             report.reveals,
         )
     )
+
+
+def _unseen(report: Report) -> str:
+    """Say for which seats of a verified hand the log was taken at its word (docs/auditing/verdicts.md)."""
+    if not report.unseen:
+        return ""
+    seats = ", ".join(map(str, report.unseen))
+    return f"nothing has turned up the cards of seats {seats}: what hangs on these alone is the log's word"
 
 
 async def _finding(connection: Connection, hand: Any, report: Report) -> Finding:
