@@ -234,12 +234,12 @@ def _rows(books: Books, decision: Decision) -> Iterator[list[object]]:
         if (marks := _marks(a)) != _marks(was):
             marked.append((a.account_id, *marks))
     transfers, refusals = _listed(decision)
-    for rows, width in ((opened, 10), (changed, 4), (marked, 5), (transfers, 10), (refusals, 2)):
+    for rows, width in ((opened, 11), (changed, 4), (marked, 6), (transfers, 10), (refusals, 2)):
         yield from _columns(rows, width)
 
 
 def _marks(account: Account) -> tuple[object, ...]:
-    return account.is_closed, account.held, account.is_frozen, account.has_top_up_consent
+    return account.is_closed, account.held, account.is_frozen, account.has_top_up_consent, account.home or None
 
 
 def _more_rows(books: Books, decision: Decision, event: LedgerCommitted) -> Iterator[list[object]]:

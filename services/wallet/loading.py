@@ -12,6 +12,7 @@ from diwan.chassis.database import Connection
 from diwan.core.ledger.accounts import BOTS, BOTS_ISSUANCE, NAMESPACE, named_id
 from diwan.core.ledger.books import DAY_MS, Account, Books, Hold, Tally, TallyKey, Transfer
 from diwan.core.ledger.events import RefundShortfall
+from diwan.core.ledger.requests import Grant
 from services.wallet import statements
 from services.wallet.works import Work
 
@@ -102,7 +103,10 @@ async def load_in(
     due = await _due(connection, accounts.values(), now_ms)
     holds = {**found.holds, **{hold.hold_id: hold for hold in due[:DUE_MAX]}}
     tallies = await _tallies(connection, works, now_ms)
-    books = Books(accounts, found.transfers, found.refused, holds, found.reversed_by, found.shortfalls, tallies)
+    at_tables = await _at_tables(connection, works)
+    books = Books(
+        accounts, found.transfers, found.refused, holds, found.reversed_by, found.shortfalls, tallies, at_tables
+    )
     return Loaded(books, version, now_ms, len(due) > DUE_MAX)
 
 
@@ -112,6 +116,18 @@ async def _due(connection: Connection, accounts: Iterable[Account], now_ms: int)
     if not holding:
         return []
     return [Hold(*row) for row in await connection.fetch(statements.DUE, holding, now_ms, DUE_MAX + 1)]
+
+
+async def _at_tables(connection: Connection, works: Sequence[Work]) -> dict[str, int]:
+    """Return what stands at tables of those whom a policy asks how much they have."""
+    asked = [
+        work.request.transfer.credit_account
+        for work in works
+        if isinstance(work.request, Grant) and work.request.policy.below
+    ]
+    if not asked:
+        return {}
+    return {row["home"]: row["balance"] for row in await connection.fetch(statements.AT_TABLES, asked)}
 
 
 async def _tallies(connection: Connection, works: Sequence[Work], now_ms: int) -> dict[TallyKey, Tally]:

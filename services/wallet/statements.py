@@ -59,8 +59,14 @@ where t.day between $3::integer - 1 and $3::integer
 """
 
 ACCOUNTS: Final = """
-select account_id::text, kind, owner, currency, balance, version, is_closed, held, is_frozen, has_top_up_consent
+select account_id::text, kind, owner, currency, balance, version, is_closed, held, is_frozen, has_top_up_consent,
+       coalesce(home::text, '') as home
 from account where account_id = any($1::uuid[])
+"""
+
+AT_TABLES: Final = """
+select home::text, sum(balance)::bigint as balance from account
+where home = any($1::uuid[]) and kind = 'escrow' and not is_closed group by home
 """
 
 # In sorted order, before anything refers to them: a transfer there and one back do not wait for each other (L9).
@@ -78,18 +84,19 @@ select * from unnest($1::uuid[], $2::text[], $3::bytea[], $4::boolean[])
 _WRITE_BOOKS: Final = """,
 opened as (
     insert into account (account_id, kind, owner, currency, balance, version, is_closed, held, is_frozen,
-                         has_top_up_consent, opened_at_ms)
+                         has_top_up_consent, home, opened_at_ms)
     select u.*, l.recorded_at_ms
     from locked l, unnest($20::uuid[], $21::text[], $22::text[], $23::text[], $24::bigint[], $25::bigint[],
-                          $26::boolean[], $27::bigint[], $28::boolean[], $29::boolean[]) u),
+                          $26::boolean[], $27::bigint[], $28::boolean[], $29::boolean[], $30::uuid[]) u),
 changed as (
     update account a set balance = n.balance, version = n.version, is_closed = coalesce(m.is_closed, a.is_closed),
                          held = coalesce(m.held, a.held), is_frozen = coalesce(m.is_frozen, a.is_frozen),
-                         has_top_up_consent = coalesce(m.has_top_up_consent, a.has_top_up_consent)
-    from locked l, unnest($30::uuid[], $31::bigint[], $32::bigint[], $33::bigint[])
+                         has_top_up_consent = coalesce(m.has_top_up_consent, a.has_top_up_consent),
+                         home = coalesce(m.home, a.home)
+    from locked l, unnest($31::uuid[], $32::bigint[], $33::bigint[], $34::bigint[])
         as n(account_id, old_version, balance, version)
-    left join unnest($34::uuid[], $35::boolean[], $36::bigint[], $37::boolean[], $38::boolean[])
-        as m(account_id, is_closed, held, is_frozen, has_top_up_consent) using (account_id)
+    left join unnest($35::uuid[], $36::boolean[], $37::bigint[], $38::boolean[], $39::boolean[], $40::uuid[])
+        as m(account_id, is_closed, held, is_frozen, has_top_up_consent, home) using (account_id)
     where a.account_id = n.account_id and a.version = n.old_version
     returning 1),
 posted as (
@@ -97,25 +104,25 @@ posted as (
                           credit_account, credit_version, credit_previous, amount, code, cause,
                           ledger_version, posted_at_ms)
     select u.*, l.last_version, l.recorded_at_ms
-    from locked l, unnest($39::uuid[], $40::uuid[], $41::bigint[], $42::bigint[], $43::uuid[], $44::bigint[],
-                          $45::bigint[], $46::bigint[], $47::text[], $48::text[]) u),
+    from locked l, unnest($41::uuid[], $42::uuid[], $43::bigint[], $44::bigint[], $45::uuid[], $46::bigint[],
+                          $47::bigint[], $48::bigint[], $49::text[], $50::text[]) u),
 denied as (
     insert into refused (transfer_id, reason, ledger_version)
-    select u.*, l.last_version from locked l, unnest($49::uuid[], $50::text[]) u)
+    select u.*, l.last_version from locked l, unnest($51::uuid[], $52::text[]) u)
 """
 
 # A transfer that resolves a hold or takes another back says so.
 _POSTED: Final = """ledger_version, posted_at_ms)
     select u.*, l.last_version, l.recorded_at_ms
-    from locked l, unnest($39::uuid[], $40::uuid[], $41::bigint[], $42::bigint[], $43::uuid[], $44::bigint[],
-                          $45::bigint[], $46::bigint[], $47::text[], $48::text[]) u),"""
+    from locked l, unnest($41::uuid[], $42::uuid[], $43::bigint[], $44::bigint[], $45::uuid[], $46::bigint[],
+                          $47::bigint[], $48::bigint[], $49::text[], $50::text[]) u),"""
 _POSTED_NAMING: Final = """hold_id, reverses, ledger_version, posted_at_ms)
     select u.*, r.hold_id, r.reverses, l.last_version, l.recorded_at_ms
-    from locked l, unnest($39::uuid[], $40::uuid[], $41::bigint[], $42::bigint[], $43::uuid[], $44::bigint[],
-                          $45::bigint[], $46::bigint[], $47::text[], $48::text[])
+    from locked l, unnest($41::uuid[], $42::uuid[], $43::bigint[], $44::bigint[], $45::uuid[], $46::bigint[],
+                          $47::bigint[], $48::bigint[], $49::text[], $50::text[])
         as u(transfer_id, debit_account, debit_version, debit_previous, credit_account, credit_version, credit_previous,
              amount, code, cause)
-    left join unnest($51::uuid[], $52::uuid[], $53::uuid[]) as r(transfer_id, hold_id, reverses)
+    left join unnest($53::uuid[], $54::uuid[], $55::uuid[]) as r(transfer_id, hold_id, reverses)
         on r.transfer_id = u.transfer_id),"""
 
 _WRITE_MORE: Final = """,
@@ -123,32 +130,32 @@ placed as (
     insert into hold (hold_id, debit_account, credit_account, amount, code, cause, currency, lasts_ms, expires_at_ms,
                       resolution, posted, resolved_by, resolved_version, placed_version)
     select u.*, case when u.resolution = '' then null else l.last_version end, l.last_version
-    from locked l, unnest($54::uuid[], $55::uuid[], $56::uuid[], $57::bigint[], $58::text[], $59::text[], $60::text[],
-                          $61::bigint[], $62::bigint[], $63::text[], $64::bigint[], $65::text[])
+    from locked l, unnest($56::uuid[], $57::uuid[], $58::uuid[], $59::bigint[], $60::text[], $61::text[], $62::text[],
+                          $63::bigint[], $64::bigint[], $65::text[], $66::bigint[], $67::text[])
         as u(hold_id, debit_account, credit_account, amount, code, cause, currency, lasts_ms, expires_at_ms, resolution,
              posted, resolved_by)),
 ended as (
     update hold h set resolution = n.resolution, posted = n.posted, resolved_by = n.resolved_by,
                       resolved_version = l.last_version
-    from locked l, unnest($66::uuid[], $67::text[], $68::bigint[], $69::text[])
+    from locked l, unnest($68::uuid[], $69::text[], $70::bigint[], $71::text[])
         as n(hold_id, resolution, posted, resolved_by)
     where h.hold_id = n.hold_id and h.resolution = ''
     returning 1),
 counted as (
     insert into tally as t (account_id, code, day, count, amount, last_at_ms)
-    select u.* from locked l, unnest($70::uuid[], $71::text[], $72::integer[], $73::bigint[], $74::bigint[],
-                                     $75::bigint[]) u
+    select u.* from locked l, unnest($72::uuid[], $73::text[], $74::integer[], $75::bigint[], $76::bigint[],
+                                     $77::bigint[]) u
     on conflict (account_id, code, day) do update
     set count = t.count + excluded.count, amount = t.amount + excluded.amount, last_at_ms = excluded.last_at_ms),
 short as (
     insert into shortfall (transfer_id, account_id, amount, ledger_version)
-    select u.*, l.last_version from locked l, unnest($76::uuid[], $77::uuid[], $78::bigint[]) u)
+    select u.*, l.last_version from locked l, unnest($78::uuid[], $79::uuid[], $80::bigint[]) u)
 """
 
-_ALL_CHANGED: Final = "select refuse_unless_all((select count(*) from changed), cardinality($30::uuid[])) from locked"
+_ALL_CHANGED: Final = "select refuse_unless_all((select count(*) from changed), cardinality($31::uuid[])) from locked"
 _ALL_CHANGED_AND_ENDED: Final = """
-select refuse_unless_all((select count(*) from changed), cardinality($30::uuid[]))
-   and refuse_unless_all((select count(*) from ended), cardinality($66::uuid[]))
+select refuse_unless_all((select count(*) from changed), cardinality($31::uuid[]))
+   and refuse_unless_all((select count(*) from ended), cardinality($68::uuid[]))
 from locked
 """
 

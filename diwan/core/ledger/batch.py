@@ -66,6 +66,7 @@ class Batch:
         self.now_ms = now_ms
         self._float = bots_float
         self._refused = books.refused
+        self._books = books
         self.accounts = dict(books.accounts)
         self.transfers = dict(books.transfers)
         self.holds = dict(books.holds)
@@ -205,13 +206,11 @@ class Batch:
 
     def move(self, transfer: Transfer, before: Before) -> None:
         """Post a transfer that nothing stands against."""
-        for account_id, amount in (
-            (transfer.debit_account, -transfer.amount),
-            (transfer.credit_account, transfer.amount),
-        ):
+        debit, credit = transfer.debit_account, transfer.credit_account
+        for account_id, amount, other in ((debit, -transfer.amount, credit), (credit, transfer.amount, debit)):
             account = self.accounts[account_id]
             before.setdefault(account_id, account)
-            after = moved(account, amount)
+            after = moved(account, amount, other)
             self.accounts[account_id] = after
             self.entries.append(
                 Entry(account_id, after.version, transfer.transfer_id, amount, account.balance, after.balance)
@@ -245,7 +244,16 @@ class Batch:
         self.holds[hold.hold_id] = replace(hold, resolution=resolution, posted=amount, resolved_by=by)
         self.resolved.append(HoldResolved(hold.hold_id, resolution, amount, by, cause))
 
-    # Tallies
+    # Policies
+
+    def at_tables(self, account_id: str) -> int:
+        """Return what stands in the sittings of an account's owner, with everything that the batch has moved so far."""
+        chips = self._books.at_tables.get(account_id, 0)
+        for key, account in self.accounts.items():
+            if account.home == account_id:
+                was = self._books.accounts.get(key)
+                chips += account.balance - (was.balance if was is not None else 0)
+        return chips
 
     def tally(self, account_id: str, code: str, *, days_ago: int = 0) -> Tally:
         """Return a tally with everything that the batch has posted so far."""

@@ -38,7 +38,7 @@ TALLIED: Final[dict[str, tuple[Literal["debit_account", "credit_account"], ...]]
 class Account(Struct, frozen=True):
     """An account; ``version`` counts its entries. A closed one is empty and takes nothing any more.
 
-    ``held`` is the sum of its open holds (L2).
+    ``held`` is the sum of its open holds (L2). ``home`` is of an escrow: the account that its first chips came from.
     """
 
     account_id: str
@@ -51,6 +51,7 @@ class Account(Struct, frozen=True):
     held: int = 0
     is_frozen: bool = False
     has_top_up_consent: bool = False
+    home: str = ""
 
     @property
     def available(self) -> int:
@@ -145,7 +146,7 @@ class Books(Struct, frozen=True):
     """The whole ledger, or the part of it that a decision reads.
 
     ``refused`` maps an id to its first reason, ``reversed_by`` a transfer to the one that took it back, ``shortfalls`` a
-    refunded purchase to what could not be taken back.
+    refunded purchase to what could not be taken back, ``at_tables`` an account to the chips of its sittings.
     """
 
     accounts: Mapping[str, Account] = {}
@@ -155,6 +156,7 @@ class Books(Struct, frozen=True):
     reversed_by: Mapping[str, str] = {}
     shortfalls: Mapping[str, RefundShortfall] = {}
     tallies: Mapping[TallyKey, Tally] = {}
+    at_tables: Mapping[str, int] = {}
 
 
 EMPTY: Final = Books()
@@ -178,6 +180,7 @@ def fold(books: Books, events: Iterable[LedgerCommitted]) -> Books:
         folding.reversed_by,
         folding.shortfalls,
         folding.tallies,
+        folding.at_tables,
     )
 
 
@@ -192,6 +195,7 @@ class _Folding:
         self.reversed_by = dict(books.reversed_by)
         self.shortfalls = dict(books.shortfalls)
         self.tallies = dict(books.tallies)
+        self.at_tables = dict(books.at_tables)
 
     def apply(self, event: LedgerCommitted) -> None:
         for opened in event.accounts:
@@ -220,9 +224,13 @@ class _Folding:
 
     def _move(self, posted: LedgerTransfer) -> None:
         debit = self.accounts[posted.debit_account]
-        self.accounts[debit.account_id] = moved(debit, -posted.amount)
-        credit = self.accounts[posted.credit_account]
-        self.accounts[credit.account_id] = moved(credit, posted.amount)
+        for key, amount, other in (
+            (posted.debit_account, -posted.amount, posted.credit_account),
+            (posted.credit_account, posted.amount, posted.debit_account),
+        ):
+            after = self.accounts[key] = moved(self.accounts[key], amount, other)
+            if after.home:
+                self.at_tables[after.home] = self.at_tables.get(after.home, 0) + amount
         self.transfers[posted.transfer_id] = Transfer(
             posted.transfer_id,
             posted.debit_account,
@@ -256,8 +264,10 @@ class _Folding:
         self.accounts[account_id] = replace(account, held=account.held + amount)
 
 
-def moved(account: Account, amount: int) -> Account:
-    """Return an account behind one more entry."""
+def moved(account: Account, amount: int, other: str = "") -> Account:
+    """Return an account behind one more entry; ``other`` is the account on the other side."""
+    if account.kind == "escrow" and not account.version:
+        account = replace(account, home=other)
     return replace(account, balance=account.balance + amount, version=account.version + 1)
 
 

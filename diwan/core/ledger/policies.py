@@ -159,12 +159,15 @@ def receipt_named(purpose: str, provider: str, receipt_id: str) -> str:
 
 
 def examine(
-    policy: Policy, account: Account, amount: int, today: Tally, yesterday: Tally, now_ms: int
+    policy: Policy, account: Account, has: int, amount: int, today: Tally, yesterday: Tally, now_ms: int
 ) -> tuple[Result, int] | None:
-    """Return why a player does not get it now, and when waiting would help (0: it does not); None if they do."""
+    """Return why a player does not get it now, and when waiting would help (0: it does not); None if they do.
+
+    ``has`` is what the player has in all: the account with what is held of it, and the stacks at tables.
+    """
     if policy.needs_consent and not account.has_top_up_consent:
         return Result.CONSENT_REQUIRED, 0
-    if policy.below and account.balance >= policy.below:
+    if policy.below and has >= policy.below:
         return Result.TOP_UP_NOT_BELOW, 0
     last_at_ms = max(today.last_at_ms, yesterday.last_at_ms)
     if last_at_ms and now_ms < last_at_ms + policy.cool_down_ms:

@@ -221,7 +221,8 @@ def _grant(batch: Batch, request: Grant) -> Outcome:
     account = batch.accounts.get(transfer.credit_account)
     if account is not None:
         today, yesterday = (batch.tally(account.account_id, transfer.code, days_ago=days) for days in (0, 1))
-        refused = examine(request.policy, account, transfer.amount, today, yesterday, batch.now_ms)
+        has = account.balance + batch.at_tables(account.account_id) if request.policy.below else account.balance
+        refused = examine(request.policy, account, has, transfer.amount, today, yesterday, batch.now_ms)
         if refused is not None:
             result, next_at_ms = refused
             key = transfer.transfer_id

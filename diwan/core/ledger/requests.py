@@ -165,7 +165,7 @@ class Expiry(Struct, frozen=True):
 class Policy(Struct, frozen=True):
     """What one player may get of one code. 0 or False stands for no such rule.
 
-    ``below``: only who holds less. ``needs_consent``: only who consents to what nobody asked for one by one.
+    ``below``: only who has less, stacks at tables included. ``needs_consent``: only who consents to what nobody asked for one by one.
     """
 
     count_a_day: int = 0

@@ -19,12 +19,15 @@ create table account (
     held bigint not null default 0 check (held >= 0),
     is_frozen boolean not null default false check (not is_frozen or kind = 'player'),
     has_top_up_consent boolean not null default false,
+    home uuid,
     opened_at_ms bigint not null,
     constraint account_never_owes check (kind = 'issuance' or balance >= 0),
     constraint account_keeps_what_is_held check (held = 0 or balance >= held),
     constraint account_closes_empty check (not is_closed or balance = 0)
 ) with (fillfactor = 70);
 comment on column account.version is 'Counts the account''s entries, without gap.';
+comment on column account.home is 'Of an escrow: the account that its first chips came from.';
+create index account_at_tables on account (home) where kind = 'escrow' and not is_closed;
 comment on column account.held is 'The sum of its open holds.';
 create index account_of_kind on account (kind, account_id);
 -- Sittings end, their accounts stay: only the open ones are ever listed.
@@ -199,7 +202,7 @@ create trigger account_keeps_its_identity before update of account_id, kind, own
 grant select on currency to store_writer, store_reader;
 grant select, insert on account, transfer, hold, tally, shortfall, refused, answered to store_writer;
 grant select on entry to store_writer;
-grant update (balance, version, is_closed, held, is_frozen, has_top_up_consent) on account to store_writer;
+grant update (balance, version, is_closed, held, is_frozen, has_top_up_consent, home) on account to store_writer;
 grant update (resolution, posted, resolved_by, resolved_version) on hold to store_writer;
 grant update (count, amount, last_at_ms) on tally to store_writer;
 grant select, insert, update on table_seats to store_writer;

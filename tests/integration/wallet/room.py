@@ -177,9 +177,10 @@ async def table_side(
 
 
 def wallet_settings(
-    prepared: Prepared, folder: Path, table_address: str, nats: EmbeddedNats | None = None
+    prepared: Prepared, folder: Path, table_address: str, nats: EmbeddedNats | None = None, **more: object
 ) -> WalletSettings:
     return WalletSettings(
+        **more,
         database_url=prepared.url("wallet_rw"),
         sequencer_database_url=prepared.url("wallet_seq"),
         jwks_file=folder / "jwks.json",
@@ -202,12 +203,13 @@ async def a_room(
     *,
     is_running: bool = True,
     nats: EmbeddedNats | None = None,
+    **more: object,
 ) -> AsyncIterator[Room]:
     key = SigningKey.generate()
     key.save(folder / "key.pem")
     write_jwks(folder / "jwks.json", [key])
     async with table_side(postgres, f"{prepared.name}_table", folder, nats) as side:
-        room = Room(key, side, wallet_settings(prepared, folder, side.address, nats))
+        room = Room(key, side, wallet_settings(prepared, folder, side.address, nats, **more))
         if not is_running:
             yield room
             return

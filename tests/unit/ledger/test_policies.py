@@ -10,6 +10,7 @@ from diwan.core.ledger.accounts import (
     PURPOSES,
     STARTING_GRANT,
     TOP_UP,
+    escrow_account,
     player_account,
 )
 from diwan.core.ledger.books import Account, Tally
@@ -278,7 +279,7 @@ def test_a_set_that_fails_counts_towards_no_limit():
 def test_each_rule_refuses_at_its_edge(policy, told):
     account = Account("a", "player", "amal", balance=100)
 
-    assert examine(policy, account, 10, Tally(1, 20, NOON - 5), Tally(), NOON) == told
+    assert examine(policy, account, 100, 10, Tally(1, 20, NOON - 5), Tally(), NOON) == told
 
 
 def test_a_receipts_id_follows_from_purpose_provider_and_receipt():
@@ -302,3 +303,18 @@ def test_what_may_still_be_issued_today_is_what_the_limit_leaves():
     assert policies.issuable(operator, 30) == 70
     assert policies.issuable(operator, 130) == 0
     assert policies.issuable(purchase, 30) == AMOUNT_MAX - 500
+
+
+def test_chips_at_a_table_are_chips_that_one_has():
+    """Whoever sits with a stack is not topped up, in the same batch as the buy-in no more than later."""
+    sitting = escrow_account(an_id("sitting"))
+    buy_in = LinkedSet((transfer("buy", AMAL, sitting, 800, "buy_in"),), opens=(sitting,))
+    lost = LinkedSet((transfer("lost", sitting, DINA, 600, "hand"),))
+
+    together, after = when(given(), buy_in, top_up("a"))
+    later, _ = when(after, top_up("b"))
+    poorer, _ = when(after, lost, top_up("c"))
+
+    assert results(together.outcomes) == [Result.CREATED, Result.TOP_UP_NOT_BELOW]
+    assert results(later.outcomes) == [Result.TOP_UP_NOT_BELOW]
+    assert results(poorer.outcomes) == [Result.CREATED, Result.CREATED]
