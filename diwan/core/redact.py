@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from msgspec.structs import replace
+
 from diwan.core.cards import Card
 from diwan.core.fairness.deck import Reveal
 from diwan.core.games import GAMES
+from diwan.core.games.coins import coins_of
 from diwan.core.games.naiko.viewing import discarded_by, glanced_by, naiko_view
 from diwan.core.games.sarab import bound_to_stay, deals_to_next_step, forced_bet_of, is_void_unless_bet
 from diwan.core.hand.betting import legal_actions
-from diwan.core.hand.events import CardGlanced, CardSwapped, HandStarted, Position
+from diwan.core.hand.events import CardGlanced, CardSwapped, Chips, HandStarted, Position
 from diwan.core.hand.pots import cut_pots
 from diwan.core.hand.state import EndedHand, LiveHand
 from diwan.core.redact_capsa import (
@@ -28,14 +31,18 @@ from diwan.core.redact_capsa import (
 )
 from diwan.core.table.banks import time_bank_of
 from diwan.core.table.config import TableConfig
-from diwan.core.table.events import TableEvent
+from diwan.core.table.events import MatchPlace, TableEvent
 from diwan.core.table.games import TABLE_GAMES
+from diwan.core.table.matches import match_places
 from diwan.core.table.playing import capsa_of, poker_of
 from diwan.core.table.state import SeatState, TableState
 from diwan.core.view import (
+    CoinsView,
     Decision,
     HandView,
     Lens,
+    MatchView,
+    PlaceView,
     PotView,
     PrivateView,
     SarabView,
@@ -90,6 +97,7 @@ def public_view(state: TableState, cards: Cards, *, names: Mapping[str, str], ne
         host=state.hosting.host,
         is_paused=state.hosting.is_paused,
         capsa=capsa_table_view(state),
+        match=None if state.config.match is None else match_view(state),
     )
 
 
@@ -98,6 +106,23 @@ def _any_hand_view(state: TableState, cards: Cards) -> HandView | None:
     if capsa is not None:
         return capsa_hand_view(capsa, cards)
     return None if live is None else _hand_view(state, live, cards)
+
+
+def match_view(state: TableState) -> MatchView:
+    """Return a match as it stands: who is in, who is out where, and when it is over what everybody got."""
+    match = state.match
+    if match is None:
+        return MatchView(is_started=False, still_in=(), result="", places=())
+    return MatchView(
+        is_started=True,
+        still_in=() if match.is_ended else tuple([seat.seat for seat in state.seats if seat.stack]),
+        result=match.result or "",
+        places=tuple([_place_view(each) for each in match_places(match)]),
+    )
+
+
+def _place_view(place: MatchPlace) -> PlaceView:
+    return PlaceView(place.place, place.seat, place.player, place.is_bot, place.prize)
 
 
 def private_view(state: TableState, player: str, reveal: Callable[[Position], Reveal]) -> PrivateView | None:
@@ -183,18 +208,21 @@ def _seat_view(
     bank = time_bank_of(state.config, seat)
     # Another player may have taken the seat since the hand that is still shown.
     if live is None or place is None or live.deal.started.seats[place].sitting != seat.sitting:
-        return SeatView(seat.seat, seat.player, name, seat.is_bot, seat.stack, _status(state, seat), time_bank_ms=bank)
+        plain = SeatView(seat.seat, seat.player, name, seat.is_bot, seat.stack, _status(state, seat))
+        return replace(plain, coins=_coins(state, seat.stack), time_bank_ms=bank)
     is_in = bool(live.unfolded >> place & 1)
     shown = tuple(
         [cards[position] for showing in live.shown if showing.seat == seat.seat for position in showing.positions]
     )
     holding = live.holdings[place] if live.holdings else ()
+    stack = live.stacks[place] if state.is_running else seat.stack
     return SeatView(
         seat=seat.seat,
         player=seat.player,
         display_name=name,
         is_bot=seat.is_bot,
-        stack=live.stacks[place] if state.is_running else seat.stack,
+        stack=stack,
+        coins=_coins(state, stack),
         status=_status(state, seat),
         in_hand=True,
         has_folded=not is_in,
@@ -204,6 +232,14 @@ def _seat_view(
         hidden_cards=len(holding) if is_in and not shown else 0,
         time_bank_ms=bank,
     )
+
+
+def _coins(state: TableState, stack: Chips) -> CoinsView | None:
+    """Return a stack in coins, where the chips of the table are a match's (SB-4)."""
+    if state.match is None:
+        return None
+    breakdown = coins_of(stack)
+    return CoinsView(*breakdown.coins.counts, breakdown.rest)
 
 
 def _status(state: TableState, seat: SeatState) -> SeatStatus:

@@ -34,6 +34,16 @@ class Lens(Struct, frozen=True):
 SPECTATOR = Lens()
 
 
+class CoinsView(Struct, frozen=True):
+    """An amount in Sarab's coins, with as few as can be; ``rest`` is what no coins can pay (SB-39)."""
+
+    dinars: int
+    dirhams: int
+    fils: int
+    stones: int
+    rest: Chips
+
+
 class SeatView(Struct, frozen=True):
     """A seat, as everybody sees it. ``stack`` in a hand is what stands in front of the seat."""
 
@@ -50,6 +60,7 @@ class SeatView(Struct, frozen=True):
     shown_cards: tuple[Card, ...] = ()
     hidden_cards: int = 0
     time_bank_ms: int = 0
+    coins: CoinsView | None = None  # of a match
 
 
 class PotView(Struct, frozen=True):
@@ -174,6 +185,25 @@ class Settings(Struct, frozen=True):
     buy_in_max: Chips
 
 
+class PlaceView(Struct, frozen=True):
+    """Who came where in a match, from 1; 0 where it was cancelled. ``prize`` is chips of the wallet, once it is over."""
+
+    place: int
+    seat: Seat
+    player: str
+    is_bot: bool
+    prize: Chips
+
+
+class MatchView(Struct, frozen=True):
+    """A match as it stands. ``result`` is empty while it goes on."""
+
+    is_started: bool
+    still_in: tuple[Seat, ...]
+    result: str
+    places: tuple[PlaceView, ...]
+
+
 class TableView(Struct, frozen=True):
     """A table as everybody may know it."""
 
@@ -189,6 +219,7 @@ class TableView(Struct, frozen=True):
     host: str = ""  # of a private table
     is_paused: bool = False
     capsa: CapsaTableView | None = None
+    match: MatchView | None = None  # of a match's table
 
 
 class PrivateView(Struct, frozen=True):

@@ -51,6 +51,8 @@ from diwan.core.table.events import (
     BuyInRequested,
     CarriedPotReturned,
     HandOpened,
+    MatchEnded,
+    MatchStarted,
     OwnerChanged,
     RefusalsRecorded,
     SatIn,
@@ -282,6 +284,13 @@ def _at_the_table(event: TableOnlyEvent) -> str:
             return f"starts no new hand, by {closed_by}"
         case TableClosed():
             return "is closed"
+        case MatchStarted(entrants=entrants, coins=coins, entry_fee=fee):
+            paid = f", an entry of {fee} each" if fee else ""
+            return f"starts the match of {len(entrants)} with {coins} in coins each{paid}"
+        case MatchEnded(result=result, places=places):
+            paid = ", ".join([f"{one.prize} to {one.player}" for one in places if one.prize])
+            ranks = ", ".join([f"{one.place}. {one.player}" for one in places if one.place])
+            return f"ends the match ({result}){f': {ranks}' if ranks else ''}{f'; {paid}' if paid else ''}"
         case CarriedPotReturned(shares=shares):
             back = ", ".join([f"{share.amount} to {share.player}" for share in shares])
             return f"gives back what was carried over: {back}"

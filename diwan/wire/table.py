@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final
 
 from diwan.api.event.v1 import table_pb2 as pb
+from diwan.core.games.coins import Coins
 from diwan.core.hand.settings import HandSettings
 from diwan.core.table import events as table
-from diwan.core.table.config import ChipSource, StartMode, TableConfig
+from diwan.core.table.config import ChipSource, MatchTerms, StartMode, TableConfig
 from diwan.wire.capsa import read_capsa_settings, write_capsa_settings
 from diwan.wire.hand import read_settings, write_settings
 from diwan.wire.mapping import Row, named
@@ -15,6 +17,7 @@ from diwan.wire.mapping import Row, named
 CAUSE_NUMBER, CAUSE_NAME = named(table.SeatCause, pb.SeatCause)
 CHIPS_NUMBER, CHIPS_NAME = named(ChipSource, pb.ChipSource)
 START_NUMBER, START_NAME = named(StartMode, pb.StartMode)
+RESULT_NUMBER, RESULT_NAME = named(table.MatchResult, pb.MatchResult)
 
 _NO_POKER: Final = HandSettings()
 
@@ -42,6 +45,33 @@ def write_config(message: pb.TableConfig, config: TableConfig) -> None:
         message.time_bank_seconds = config.time_bank_seconds
     if config.time_bank_gain_seconds:
         message.time_bank_gain_seconds = config.time_bank_gain_seconds
+    if config.match is not None:
+        _write_terms(message.match, config.match)
+
+
+def _write_terms(message: pb.MatchTerms, terms: MatchTerms) -> None:
+    write_coins(message.starting_coins, terms.starting_coins)
+    message.entry_fee = terms.entry_fee
+    message.prizes.extend(terms.prizes)
+
+
+def write_coins(message: pb.Coins, coins: Coins) -> None:
+    """Fill a message with coins."""
+    message.SetInParent()
+    message.dinars, message.dirhams, message.fils, message.stones = coins.counts
+
+
+def read_coins(message: pb.Coins) -> Coins:
+    """Return coins."""
+    return Coins(dinars=message.dinars, dirhams=message.dirhams, fils=message.fils, stones=message.stones)
+
+
+def _read_terms(message: pb.MatchTerms) -> MatchTerms:
+    return MatchTerms(
+        starting_coins=read_coins(message.starting_coins),
+        entry_fee=message.entry_fee,
+        prizes=tuple(message.prizes),
+    )
 
 
 def config_bytes(config: TableConfig) -> bytes:
@@ -68,6 +98,7 @@ def read_config(message: pb.TableConfig) -> TableConfig:
         chips=CHIPS_NAME[message.chips],
         start=START_NAME[message.start],
         capsa=read_capsa_settings(message.capsa) if is_capsa else None,
+        match=_read_terms(message.match) if message.HasField("match") else None,
         is_private=message.is_private,
         time_bank_seconds=message.time_bank_seconds,
         time_bank_gain_seconds=message.time_bank_gain_seconds,
@@ -282,6 +313,40 @@ def _read_carried_pot_returned(message: pb.CarriedPotReturned) -> table.CarriedP
     return table.CarriedPotReturned(shares, message.returned_at_ms)
 
 
+def _write_match_started(message: pb.MatchStarted, event: table.MatchStarted) -> None:
+    for one in event.entrants:
+        message.entrants.add(seat=one.seat, player=one.player, is_bot=one.is_bot, sitting=one.sitting)
+    message.coins = event.coins
+    message.entry_fee = event.entry_fee
+    message.started_at_ms = event.started_at_ms
+
+
+def _read_match_started(message: pb.MatchStarted) -> table.MatchStarted:
+    entrants = tuple(table.Entrant(one.seat, one.player, one.is_bot, one.sitting) for one in message.entrants)
+    return table.MatchStarted(entrants, message.coins, message.entry_fee, message.started_at_ms)
+
+
+def write_places(messages: Any, places: Iterable[table.MatchPlace]) -> None:
+    """Add places of a match to a repeated field."""
+    for one in places:
+        messages.add(place=one.place, seat=one.seat, player=one.player, is_bot=one.is_bot, prize=one.prize)
+
+
+def read_places(messages: Iterable[pb.MatchPlace]) -> tuple[table.MatchPlace, ...]:
+    """Return the places of a repeated field."""
+    return tuple(table.MatchPlace(one.place, one.seat, one.player, one.is_bot, one.prize) for one in messages)
+
+
+def _write_match_ended(message: pb.MatchEnded, event: table.MatchEnded) -> None:
+    message.result = RESULT_NUMBER[event.result]
+    write_places(message.places, event.places)
+    message.ended_at_ms = event.ended_at_ms
+
+
+def _read_match_ended(message: pb.MatchEnded) -> table.MatchEnded:
+    return table.MatchEnded(RESULT_NAME[message.result], read_places(message.places), message.ended_at_ms)
+
+
 def _write_table_closed(message: pb.TableClosed, event: table.TableClosed) -> None:
     message.closed_at_ms = event.closed_at_ms
 
@@ -308,4 +373,6 @@ TABLE_ROWS: Final = (
     Row(table.TableClosing, _write_table_closing, _read_table_closing),
     Row(table.TableClosed, _write_table_closed, _read_table_closed),
     Row(table.CarriedPotReturned, _write_carried_pot_returned, _read_carried_pot_returned),
+    Row(table.MatchStarted, _write_match_started, _read_match_started),
+    Row(table.MatchEnded, _write_match_ended, _read_match_ended),
 )

@@ -12,7 +12,7 @@ from diwan.core.table.config import TableConfig
 from diwan.wire import capsa_views
 from diwan.wire.hand import STREET_NUMBER as DEALT_STREET_NUMBER
 from diwan.wire.mapping import known, named, read_reveal, read_reveals, texts, write_reveal, write_reveals
-from diwan.wire.table import config_bytes, write_config
+from diwan.wire.table import RESULT_NAME, RESULT_NUMBER, config_bytes, write_config
 
 STATUS_NUMBER, STATUS_NAME = named(view.SeatStatus, pb.SeatStatus)
 STREET_NUMBER: Final[dict[str, int]] = {**DEALT_STREET_NUMBER, "preflop": 1, "over": 5}
@@ -110,6 +110,27 @@ def _write_around_seats(message: pb.TableView, shown: view.TableView) -> None:
         message.is_paused = True
     if shown.capsa is not None:
         capsa_views.write_table(message.capsa, shown.capsa)
+    if shown.match is not None:
+        _write_match(message.match, shown.match)
+
+
+def _write_match(message: pb.MatchView, match: view.MatchView) -> None:
+    message.SetInParent()
+    message.is_started = match.is_started
+    message.still_in.extend(match.still_in)
+    if match.result:
+        message.result = RESULT_NUMBER[match.result]
+    for one in match.places:
+        message.places.add(place=one.place, seat=one.seat, player=one.player, is_bot=one.is_bot, prize=one.prize)
+
+
+def _read_match(message: pb.MatchView) -> view.MatchView:
+    return view.MatchView(
+        message.is_started,
+        tuple(message.still_in),
+        RESULT_NAME[message.result] if message.result else "",
+        tuple([view.PlaceView(one.place, one.seat, one.player, one.is_bot, one.prize) for one in message.places]),
+    )
 
 
 def _write_seat(message: pb.SeatView, seat: view.SeatView) -> None:
@@ -122,6 +143,11 @@ def _write_seat(message: pb.SeatView, seat: view.SeatView) -> None:
         message.is_bot = True
     if seat.time_bank_ms:
         message.time_bank_ms = seat.time_bank_ms
+    if seat.coins is not None:
+        coins = message.coins
+        coins.SetInParent()
+        coins.dinars, coins.dirhams, coins.fils = seat.coins.dinars, seat.coins.dirhams, seat.coins.fils
+        coins.stones, message.coins_rest = seat.coins.stones, seat.coins.rest
     if not seat.in_hand:
         return
     message.in_hand = True
@@ -238,6 +264,7 @@ def read_table_view(message: pb.TableView) -> view.TableView:
         host=message.host,
         is_paused=message.is_paused,
         capsa=capsa_views.read_table(message.capsa) if message.HasField("capsa") else None,
+        match=_read_match(message.match) if message.HasField("match") else None,
     )
 
 
@@ -256,7 +283,13 @@ def _read_seat(message: pb.SeatView) -> view.SeatView:
         tuple(message.shown_cards),
         message.hidden_cards,
         message.time_bank_ms,
+        _read_coins(message) if message.HasField("coins") else None,
     )
+
+
+def _read_coins(message: pb.SeatView) -> view.CoinsView:
+    coins = message.coins
+    return view.CoinsView(coins.dinars, coins.dirhams, coins.fils, coins.stones, message.coins_rest)
 
 
 def _read_hand(message: pb.HandView) -> view.HandView:

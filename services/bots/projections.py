@@ -13,6 +13,7 @@ from diwan.core.table.config import TableConfig
 from diwan.core.table.events import (
     BuyInRefused,
     BuyInRequested,
+    MatchStarted,
     SeatFunded,
     SeatReleased,
     TableClosed,
@@ -38,6 +39,7 @@ _TOLD: Final = frozenset(
         Envelope.BUY_IN_REFUSED_FIELD_NUMBER,
         Envelope.SEAT_RELEASED_FIELD_NUMBER,
         Envelope.TABLE_CLOSING_FIELD_NUMBER,
+        Envelope.MATCH_STARTED_FIELD_NUMBER,
         Envelope.TABLE_CLOSED_FIELD_NUMBER,
     }
 )
@@ -80,15 +82,16 @@ async def _apply_one(connection: Connection, table_id: UUID, event: Event) -> No
             await _free(connection, table_id, UUID(event.transfer_id))
         case SeatReleased():
             await _free(connection, table_id, UUID(event.sitting))
-        case TableClosing():
+        case TableClosing() | MatchStarted():  # A match takes nobody any more.
             await connection.execute("update watched_table set is_closing = true where table_id = $1", table_id)
         case TableClosed():
             await connection.execute("delete from watched_table where table_id = $1", table_id)
 
 
 async def _watch(connection: Connection, table_id: UUID, config: TableConfig) -> None:
-    if not config.bots_fill or config.game not in PLAYED_GAMES or config.chips != "wallet":
+    if not config.bots_fill or config.game not in PLAYED_GAMES:
         return
+    # A match costs its entry: both bounds are that.
     usual = BUY_IN_BLINDS * config.hand.big_blind if config.capsa is None else BUY_IN_RESERVES * config.buy_in_min
     buy_in = max(config.buy_in_min, min(config.buy_in_max, usual))
     await connection.execute(

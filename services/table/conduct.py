@@ -64,7 +64,8 @@ class Conduct:
             if now < since + reserve_ms:
                 continue
             seat = self._actor.state.seat_of(player)
-            if seat is not None and seat.leaving is None:
+            # Of a match nobody takes a seat home: the clock plays on (CL-4).
+            if seat is not None and seat.leaving is None and self._actor.state.match is None:
                 await self._actor.by_itself(StandUp(player, "disconnected", now))
             self._absent_since_ms.pop(player, None)
 

@@ -12,8 +12,8 @@ from diwan.core.decider import Rejected
 from diwan.core.games import GAMES
 from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
 from diwan.core.limits import STACK_MAX
-from diwan.core.table.config import TIME_BANK_GAIN_SECONDS, TIME_BANK_SECONDS, TableConfig
-from diwan.wire.table import CHIPS_NAME, START_NAME
+from diwan.core.table.config import TIME_BANK_GAIN_SECONDS, TIME_BANK_SECONDS, MatchTerms, TableConfig
+from diwan.wire.table import CHIPS_NAME, START_NAME, read_coins
 from services.table.capsa_fields import capsa_settings
 from services.table.frames import uuid_of
 
@@ -106,8 +106,19 @@ def config(message: table_pb2.TableConfig) -> TableConfig:
         chips=CHIPS_NAME[chips] if chips else plain.chips,
         start=START_NAME[start] if start else plain.start,
         capsa=capsa,
+        match=_terms(message.match) if message.HasField("match") else None,
         is_private=message.is_private,
         spectator_delay_events=message.spectator_delay_events,
+    )
+
+
+def _terms(given: table_pb2.MatchTerms) -> MatchTerms:
+    """Return the terms of a match, what was left out as usual."""
+    plain = MatchTerms()
+    return MatchTerms(
+        starting_coins=read_coins(given.starting_coins) if given.HasField("starting_coins") else plain.starting_coins,
+        entry_fee=given.entry_fee,
+        prizes=tuple(given.prizes) or plain.prizes,
     )
 
 
@@ -115,7 +126,8 @@ def _hand(message: table_pb2.TableConfig) -> HandSettings:
     """Return the settings of a table's hands: what was left out is as usual in the game."""
     given = message.hand
     game = _one_of(given.game, "hand.game", LIVE_GAMES)
-    sarab = _sarab(given) if game == "sarab" or given.HasField("sarab") else None
+    is_match = message.chips == table_pb2.CHIP_SOURCE_MATCH
+    sarab = _sarab(given, is_match=is_match) if game == "sarab" or given.HasField("sarab") else None
     # Without blinds the smallest bet is the forced bet: one of them says the other.
     small_blind, big_blind = (0, sarab.forced_bets[0]) if sarab is not None and game == "sarab" else (1, 2)
     return HandSettings(
@@ -131,15 +143,16 @@ def _hand(message: table_pb2.TableConfig) -> HandSettings:
     )
 
 
-def _sarab(given: hand_pb2.HandSettings) -> SarabSettings:
-    """Return Sarab's settings; where no schedule is given the forced bet is the smallest bet, and stays."""
+def _sarab(given: hand_pb2.HandSettings, *, is_match: bool) -> SarabSettings:
+    """Return Sarab's settings; without a schedule a match has the usual one (SB-28), else the smallest bet stays."""
     plain, sarab = SarabSettings(), given.sarab
+    usual = plain.forced_bets if is_match and not given.big_blind else (given.big_blind or plain.forced_bets[0],)
     counts = sarab.void_counts_as_deal if sarab.HasField("void_counts_as_deal") else plain.void_counts_as_deal
     raises = sarab.raises_before_river if sarab.HasField("raises_before_river") else plain.raises_before_river
     ignores = sarab.sarab_ignores_cap if sarab.HasField("sarab_ignores_cap") else plain.sarab_ignores_cap
     no_fold = sarab.no_fold_at_or_below if sarab.HasField("no_fold_at_or_below") else plain.no_fold_at_or_below
     return SarabSettings(
-        forced_bets=tuple(sarab.forced_bets) or (given.big_blind or plain.forced_bets[0],),
+        forced_bets=tuple(sarab.forced_bets) or usual,
         deals_per_level=sarab.deals_per_level or plain.deals_per_level,
         void_rule=_one_of(sarab.void_rule, "hand.sarab.void_rule", _VOID_RULES),  # type: ignore[arg-type]
         void_antes=_one_of(sarab.void_antes, "hand.sarab.void_antes", _VOID_ANTES),  # type: ignore[arg-type]

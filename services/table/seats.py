@@ -60,7 +60,9 @@ class Seats:
     async def sit_down(self, request: pb.SitDownRequest, call: Call) -> tuple[Answer, int]:
         """Reserve a seat and wait for the wallet's answer; returns the seat too."""
         player, actor = await self._asked(request, call)
-        fields.amount(request.amount)
+        is_free = not request.amount and actor.state.config.match is not None
+        if not is_free:
+            fields.amount(request.amount)
         elsewhere = await self._index.tables_of(player)
         kept = await self._exclusions.of(player)
         transfer = transfer_id_of(actor.table_id, command_id_of(call.caller.subject, request.request_id))
@@ -86,7 +88,8 @@ class Seats:
             answer = await self._ask(actor, request, call, build, reply=_seat_reply, changes_of=player)
         finally:
             self._sitting.discard((player, actor.table_id))
-        await self._wait_for_wallet(actor, str(transfer))
+        if not is_free:
+            await self._wait_for_wallet(actor, str(transfer))
         return answer, pb.SitDownResponse.FromString(answer.reply).seat
 
     def _other_tables(self, player: str, actor: Actor, elsewhere: set[UUID]) -> set[UUID]:

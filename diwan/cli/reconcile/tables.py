@@ -19,12 +19,17 @@ from diwan.core.table.events import (
     BuyInRefused,
     BuyInRequested,
     CarriedPotReturned,
+    MatchEnded,
+    MatchStarted,
     SeatFunded,
     SeatReleased,
     TableCreated,
     TopUpRequested,
 )
 from diwan.wire.events import WireError, decode
+
+_OF_HANDS: Final = (HandStarted, CapsaStarted, HandEnded)
+"""What moves no chip of a match: its coins never touch the wallet (L12)."""
 
 _PAID_LATER: Final = frozenset({"buy_in_returned", "top_up_returned"})
 
@@ -43,7 +48,7 @@ class Table(Struct):
     """One table, as far as chips go."""
 
     name: str
-    is_for_chips: bool = True
+    is_match: bool = False
     version: int = 0
     seats: dict[int, Sitting] = {}
     hand: HandStarted | CapsaStarted | None = None
@@ -84,8 +89,8 @@ class TableFold:
             self.faults.add(self._place, f"the event cannot be read: {error}")
             return
         if isinstance(said, TableCreated):
-            table.is_for_chips = said.config.chips == "wallet"
-        if table.is_for_chips:
+            table.is_match = said.config.chips == "match"
+        if not (table.is_match and isinstance(said, _OF_HANDS)):
             self._follow(table, said, f"table/{name}/{event.version}")
 
     def _follow(self, table: Table, said: object, cause: str) -> None:
@@ -111,7 +116,12 @@ class TableFold:
             case SeatReleased(seat=seat) if seat in table.seats:
                 self._released(table, said, cause)
             case CarriedPotReturned():
-                self._pot_returned(said, cause)
+                shares = [(share.player, share.is_bot, share.amount) for share in said.shares]
+                self._paid_out("pot", shares, cause)
+            case MatchStarted():
+                self._match_started(said, cause)
+            case MatchEnded():
+                self._paid_out("pool", [(one.player, one.is_bot, one.prize) for one in said.places], cause)
             case _:
                 return
 
@@ -167,16 +177,32 @@ class TableFold:
         sitting.place = place
         sitting.asked.clear()
 
-    def _pot_returned(self, said: CarriedPotReturned, cause: str) -> None:
+    def _match_started(self, said: MatchStarted, cause: str) -> None:
+        """The entries leave the escrows; what is in front of the seats from now on are coins."""
         posted = self._ledger.by_cause.pop(cause, [])
         nets = _nets(posted)
-        for share in said.shares:
-            home = BOTS.account_id if share.is_bot else player_account(share.player).account_id
-            nets[home] -= share.amount
+        for one in said.entrants:
+            sitting = self._sittings.setdefault(one.sitting, Sitting(one.sitting, ""))
+            sitting.stack -= said.entry_fee
+            sitting.place = f"{self._place}, seat {one.seat}"
+            paid = -nets.pop(escrow_account(one.sitting).account_id, 0)
+            if paid != said.entry_fee:
+                self.faults.add(sitting.place, f"an entry of {said.entry_fee}, the ledger posted {paid}{_of(posted)}")
+        self._rest("pool", nets, posted)
+
+    def _paid_out(self, kind: str, shares: list[tuple[str, bool, int]], cause: str) -> None:
+        """What a table kept for its players goes home to them, and nothing else does."""
+        posted = self._ledger.by_cause.pop(cause, [])
+        nets = _nets(posted)
+        for player, is_bot, amount in shares:
+            nets[BOTS.account_id if is_bot else player_account(player).account_id] -= amount
+        self._rest(kind, nets, posted)
+
+    def _rest(self, kind: str, nets: Counter[str], posted: list[Posted]) -> None:
         for account_id, net in nets.items():
             account = self._ledger.accounts.get(account_id)
-            if net and (account is None or account.kind != "pot"):
-                self.faults.add(self._place, f"carried chips go back, the ledger moved {net} too much{_of(posted)}")
+            if net and (account is None or account.kind != kind):
+                self.faults.add(self._place, f"the ledger moved {net} more than the event says{_of(posted)}")
 
     def _others(self, nets: Counter[str], posted: list[Posted], place: str) -> None:
         """Whoever else was paid or charged for an event; a pot that is carried over is the hand's own affair."""

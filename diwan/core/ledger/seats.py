@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from diwan.core.games.capsa.events import CapsaStarted, PairSettled
 from diwan.core.hand.events import HandEnded, HandStarted, HandVoided
-from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account, pot_account
+from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account, pool_account, pot_account
 from diwan.core.ledger.books import Transfer
 from diwan.core.ledger.requests import Confirmation, LinkedSet, Revocation, TableRequest
 from diwan.core.ledger.settlement import Line, Payoff, settle, settle_lines
@@ -22,6 +22,8 @@ from diwan.core.table.events import (
     BuyInRefused,
     BuyInRequested,
     CarriedPotReturned,
+    MatchEnded,
+    MatchStarted,
     SeatFunded,
     SeatReleased,
     TableCreated,
@@ -73,18 +75,20 @@ class Dealt(Struct, frozen=True):
 
 
 class TableSeats(Struct, frozen=True):
-    """One table after the event of number ``version``; ``is_for_chips`` is False where no wallet stands behind it.
+    """One table after the event of number ``version``.
 
-    ``carried`` is what the table's pot account must hold: chips of void hands before (A6).
+    ``carried`` is what the table's pot account must hold: chips of void hands before (A6). Of a match no hand moves chips
+    (L12): its entries come by buy-in, stand in the table's ``pool`` while it goes on, and are paid out when it ends.
     """
 
     table_id: str
     version: int = 0
-    is_for_chips: bool = True
     sittings: tuple[Sitting, ...] = ()
     asked: tuple[Asked, ...] = ()
     hand: Dealt | None = None
     carried: int = 0
+    is_match: bool = False
+    pool: int = 0
 
 
 type Step = tuple[TableSeats, tuple[TableRequest, ...]]
@@ -105,8 +109,13 @@ RELEVANT: Final = (
     HandEnded,
     SeatReleased,
     CarriedPotReturned,
+    MatchStarted,
+    MatchEnded,
 )
 """The events that mean something to the ledger."""
+
+
+_OF_HANDS: Final = (HandStarted, HandVoided, HandEnded)
 
 
 def follow(table: TableSeats, event: TableEvent | None, version: int) -> Step:
@@ -127,8 +136,8 @@ def follow(table: TableSeats, event: TableEvent | None, version: int) -> Step:
 
 def _follow(table: TableSeats, event: TableEvent, cause: str) -> Step:
     if isinstance(event, TableCreated):
-        return replace(table, is_for_chips=event.config.chips == "wallet"), _NOTHING
-    if not table.is_for_chips:
+        return replace(table, is_match=event.config.chips == "match"), _NOTHING
+    if table.is_match and isinstance(event, _OF_HANDS):
         return table, _NOTHING
     match event:
         case BuyInRequested():
@@ -152,6 +161,10 @@ def _follow(table: TableSeats, event: TableEvent, cause: str) -> Step:
             return _released(table, event, cause)
         case CarriedPotReturned():
             return _pot_returned(table, event, cause)
+        case MatchStarted():
+            return _match_started(table, event, cause)
+        case MatchEnded():
+            return _match_ended(table, event, cause)
         case _:
             return table, _NOTHING
 
@@ -172,6 +185,8 @@ def _funded(table: TableSeats, event: SeatFunded) -> Step:
     table = _answered(table, asked)
     table = _with(table, replace(sitting, stack=sitting.stack + event.amount))
     escrow = escrow_account(sitting.sitting).account_id
+    if not event.amount:  # A match without entry.
+        return table, _NOTHING
     return table, (Confirmation(event.transfer_id, _home(sitting), escrow, event.amount),)
 
 
@@ -278,6 +293,50 @@ def _released(table: TableSeats, event: SeatReleased, cause: str) -> Step:
     cash_out = Transfer(named_id(sitting.sitting, "cash_out"), escrow, _home(sitting), event.amount, "cash_out", cause)
     requests.append(LinkedSet((cash_out,) if event.amount else (), closes=(escrow,)))
     return _without(table, sitting.sitting), tuple(requests)
+
+
+def _match_started(table: TableSeats, event: MatchStarted, cause: str) -> Step:
+    """Gather the entries: every sitting's escrow is emptied into the table's pool."""
+    entrants = [(one.seat, one.player, one.is_bot, one.sitting, event.entry_fee) for one in event.entrants]
+    seated = [(one.seat, one.player, one.is_bot, one.sitting, one.stack) for one in table.sittings]
+    if not table.is_match or table.pool or sorted(entrants) != sorted(seated):
+        raise Disagreement("a match starts with other seats than those that are paid for")
+    pool = pool_account(table.table_id)
+    transfers = [
+        Transfer(
+            named_id(table.table_id, f"match_entry/{one.seat}"),
+            escrow_account(one.sitting).account_id,
+            pool.account_id,
+            event.entry_fee,
+            "match_entry",
+            cause,
+        )
+        for one in event.entrants
+        if event.entry_fee
+    ]
+    sittings = tuple([replace(sitting, stack=0) for sitting in table.sittings])
+    table = replace(table, sittings=sittings, pool=event.entry_fee * len(entrants))
+    return table, (LinkedSet(tuple(transfers), opens=(pool,)),) if transfers else _NOTHING
+
+
+def _match_ended(table: TableSeats, event: MatchEnded, cause: str) -> Step:
+    """Pay the pool out: all of it, to whom the places give it."""
+    total = sum([one.prize for one in event.places])
+    if not table.is_match or total != table.pool or any(one.prize < 0 for one in event.places):
+        raise Disagreement(f"prizes of {total} are paid out of entries of {table.pool}")
+    transfers = [
+        Transfer(
+            named_id(table.table_id, f"match_prize/{one.seat}"),
+            pool_account(table.table_id).account_id,
+            BOTS.account_id if one.is_bot else player_account(one.player).account_id,
+            one.prize,
+            "match_prize",
+            cause,
+        )
+        for one in event.places
+        if one.prize
+    ]
+    return replace(table, pool=0), (LinkedSet(tuple(transfers)),) if transfers else _NOTHING
 
 
 def _pot_returned(table: TableSeats, event: CarriedPotReturned, cause: str) -> Step:

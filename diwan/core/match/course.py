@@ -75,7 +75,7 @@ def after_hand(match: Match, hand: EndedHand) -> Match:
         button=match.button if is_void else next_button(match.button, tuple(stacks)),
         deal_no=match.deal_no + counts,
         carried=match.carried + sum(match.stacks.values()) - sum(left.values()),
-        out=_ranked_out(match.stacks, stacks) + match.out,
+        out=ranked_out(match.stacks, stacks) + match.out,
     )
 
 
@@ -84,7 +84,7 @@ def standings(match: Match) -> tuple[tuple[Seat, ...], ...]:
     return (tuple(match.stacks), *match.out)
 
 
-def _ranked_out(before: Stacks, after: Stacks) -> tuple[tuple[Seat, ...], ...]:
+def ranked_out(before: Stacks, after: Stacks) -> tuple[tuple[Seat, ...], ...]:
     """Return who went out with a hand: who began it with more stands higher, equals share their place (F2)."""
     gone = {seat: stack for seat, stack in before.items() if seat not in after}
     return tuple(

@@ -34,7 +34,7 @@ class MatchSettings(Struct, frozen=True, kw_only=True):
 
 def checked(settings: MatchSettings) -> MatchSettings:
     """Return settings that make a match; raises SETTING_INVALID, which says which one is wrong and why."""
-    for setting, is_right, why in _rules(settings):
+    for setting, is_right, why in match_rules(settings):
         if not is_right:
             raise Rejected(Reason.SETTING_INVALID, setting=setting, why=why)
     return settings
@@ -50,7 +50,8 @@ def sarab_of(settings: HandSettings) -> SarabSettings:
     return settings.sarab or SarabSettings()
 
 
-def _rules(settings: MatchSettings) -> Iterator[tuple[str, bool, str]]:
+def match_rules(settings: MatchSettings) -> Iterator[tuple[str, bool, str]]:
+    """Yield every setting with whether it makes sense and what would."""
     hand = settings.hand
     yield "game", hand.game == "sarab", "matches are played in sarab"
     yield "limit", hand.limit == "no_limit", "sizes are no-limit in every round (A4)"

@@ -14,9 +14,10 @@ from diwan.core.hand.commands import ExpireClock
 from diwan.core.hand.decide import advance as advance_hand
 from diwan.core.hand.events import Position
 from diwan.core.hand.state import NOBODY, LiveHand
-from diwan.core.table.events import CarriedPotReturned, SatOut, SeatReleased, TableClosed, TableEvent
+from diwan.core.table.events import CarriedPotReturned, SatOut, SeatReleased, TableClosed, TableClosing, TableEvent
 from diwan.core.table.evolve import at_table, evolve
 from diwan.core.table.hosting.decide import host_after
+from diwan.core.table.matches import begun_match, ended_match
 from diwan.core.table.pairs import left_stakes
 from diwan.core.table.playing import PlayedEvent, PlayedHand, is_awaited
 from diwan.core.table.state import SeatState, TableState
@@ -54,11 +55,24 @@ class Batch:
         while self._play_for_leaver(now_ms):
             pass
         self._sit_out_by_clock(now_ms)
-        if not self.state.is_running:
+        if self.state.config.match is not None:
+            self._follow_match(now_ms)
+        elif not self.state.is_running:
             self._sit_out_busted(now_ms)
             if self.state.is_closing and self.state.carried_from:
                 self.add(CarriedPotReturned(self.state.carried_from, now_ms))
         self._release(now_ms)
+
+    def _follow_match(self, now_ms: int) -> None:
+        """Let a match start with its last seat, and end with its last player or with its table."""
+        begun = begun_match(self.state, now_ms)
+        if begun is not None:
+            self.add(begun)
+        ended = ended_match(self.state, now_ms)
+        if ended is not None:
+            self.add(ended)
+            if not self.state.is_closing:
+                self.add(TableClosing("match", now_ms))
 
     def _play_for_leaver(self, now_ms: int) -> bool:
         """Decide for who stood up in mid-hand what the clock would (A11, CL-2); under an Anchor that is to pass."""
@@ -84,7 +98,7 @@ class Batch:
         return False
 
     def _sit_out_by_clock(self, now_ms: int) -> None:
-        limit = self.state.config.sit_out_after
+        limit = 0 if self.state.config.match is not None else self.state.config.sit_out_after
         for seat in self.state.seats:
             if limit and seat.clock_decisions >= limit and not seat.is_sitting_out and seat.leaving is None:
                 self.add(SatOut(seat.seat, "clock", now_ms))
@@ -98,13 +112,22 @@ class Batch:
     def _release(self, now_ms: int) -> None:
         """Send home who leaves, or everybody when the table closes; chips still on their way are waited for."""
         for seat in self.state.seats:
-            is_going = seat.leaving is not None or self.state.is_closing
-            if is_going and seat.pending is None and not self.state.is_in_hand(seat.seat):
+            if self._is_going(seat) and seat.pending is None and not self.state.is_in_hand(seat.seat):
                 after = host_after(self.state, seat, now_ms)
-                self.add(*left_stakes(self.state, seat.seat, now_ms), _released(seat, now_ms), *after)
+                self.add(*left_stakes(self.state, seat.seat, now_ms), self._released(seat, now_ms), *after)
         if self.state.is_closing and not self.state.seats and not self.state.is_closed:
             self.add(TableClosed(now_ms))
 
+    def _is_going(self, seat: SeatState) -> bool:
+        """Say whether a seat is given up: in a match only with its last coin, or with the match (SB-4, SB-38)."""
+        match = self.state.match
+        if match is not None and not match.is_ended:
+            return seat.stack == 0
+        return seat.leaving is not None or self.state.is_closing
 
-def _released(seat: SeatState, now_ms: int) -> SeatReleased:
-    return SeatReleased(seat.seat, seat.player, seat.sitting, seat.stack, seat.leaving or "table_closed", now_ms)
+    def _released(self, seat: SeatState, now_ms: int) -> SeatReleased:
+        """Return what sends a seat home: its chips with it; of a match that has started only prizes come home."""
+        is_out = self.state.match is not None and seat.stack == 0
+        amount = 0 if self.state.match is not None else seat.stack
+        cause = "busted" if is_out else seat.leaving or "table_closed"
+        return SeatReleased(seat.seat, seat.player, seat.sitting, amount, cause, now_ms)

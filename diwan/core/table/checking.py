@@ -62,5 +62,7 @@ def _rules(config: TableConfig) -> Iterator[tuple[str, bool, str]]:
     delay = config.spectator_delay_events
     yield "spectator_delay_events", 0 <= delay <= SPECTATOR_DELAY_MAX, f"0 (none) to {SPECTATOR_DELAY_MAX}"
     yield "bots_fill", 0 <= config.bots_fill <= config.seats, "0 to the number of seats"
-    yield "chips", config.chips == "wallet", "match tables are opened by tournaments"
+    is_match = config.match is not None
+    yield "chips", config.chips == "wallet" or config.game == "sarab", "matches are played in sarab"
+    yield "match", is_match == (config.chips == "match"), "of a table whose chips are a match's, and no other"
     yield "start", config.start == "automatic", "tables that wait for a grant are opened by tournaments"

@@ -162,8 +162,12 @@ def _sarab(config: TableConfig) -> GameConditions:
     sarab = config.hand.sarab or usual
     own = special_rules(sarab, usual, "sarab", but=("forced_bets", "deals_per_level"))
     *rising, last = sarab.forced_bets
+    terms = config.match
     return GameConditions(
         special_rules=(*_of_betting(config.hand), *own),
+        entry_fee=0 if terms is None else terms.entry_fee,
+        starting_stack=0 if terms is None else terms.starting_coins.value,
+        prizes=() if terms is None else terms.prizes,
         ladder=(*[Level(forced_bet, sarab.deals_per_level) for forced_bet in rising], Level(last, 0)),
     )
 

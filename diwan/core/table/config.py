@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from diwan.core.games.capsa.settings import CapsaSettings
+from diwan.core.games.coins import STARTING_COINS, Coins
 from diwan.core.hand.settings import HandSettings
 
 TIME_BANK_SECONDS = 30
@@ -15,6 +16,17 @@ TIME_BANK_GAIN_SECONDS = 1
 
 type ChipSource = Literal["wallet", "match"]
 type StartMode = Literal["automatic", "on_grant"]
+
+
+class MatchTerms(Struct, frozen=True, kw_only=True):
+    """What is settled for a match before anybody enters (RULES.md "Sarab's economy"); its players are the table's seats.
+
+    Coins are the match's own, ``entry_fee`` is chips of the wallet, ``prizes`` are percent of the entries by place.
+    """
+
+    starting_coins: Coins = STARTING_COINS
+    entry_fee: int = 0
+    prizes: tuple[int, ...] = (100,)  # the winner takes the entries
 
 
 class TableConfig(Struct, frozen=True, kw_only=True):
@@ -41,6 +53,7 @@ class TableConfig(Struct, frozen=True, kw_only=True):
     spectator_delay_events: int = 0  # who holds no seat sees a running hand so many events late
     is_private: bool = False  # only who is invited sees it and sits there (TB-3)
     capsa: CapsaSettings | None = None
+    match: MatchTerms | None = None  # of a match's table only
 
     @property
     def game(self) -> str:

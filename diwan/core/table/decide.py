@@ -138,6 +138,8 @@ def _seats(state: TableState, command: _SeatCommand, cards: Cards) -> Step:
     match command:
         case RequestSeat():
             batch.add(joining.request_seat(state, command))
+            if command.amount == 0:  # A match without entry: there is nothing to ask the wallet for.
+                batch.add(joining.fund(batch.state, FundSeat(command.transfer_id, command.now_ms)))
             batch.add(*accepted_by_sitting(state, command.player, command.now_ms))
         case RequestTopUp():
             batch.add(joining.request_top_up(state, command))

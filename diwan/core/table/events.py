@@ -12,6 +12,7 @@ from diwan.core.hand.events import Chips, HandEvent, Seat
 from diwan.core.table.config import TableConfig
 from diwan.core.table.hosting.events import HostingEvent
 
+type MatchResult = Literal["won", "abandoned", "cancelled"]
 type SeatCause = Literal["player", "clock", "busted", "disconnected", "operator", "table_closed", "yielded", "host"]
 
 
@@ -169,6 +170,42 @@ class TableClosing(Struct, frozen=True, tag=True):
     closing_at_ms: int
 
 
+class Entrant(Struct, frozen=True):
+    """Who plays a match, and the sitting that paid the entry."""
+
+    seat: Seat
+    player: str
+    is_bot: bool
+    sitting: str
+
+
+class MatchStarted(Struct, frozen=True, tag=True):
+    """Every seat of a match is paid for: ``coins`` stand in front of each, the entries are gathered from the wallet's side."""
+
+    entrants: tuple[Entrant, ...]
+    coins: Chips
+    entry_fee: Chips
+    started_at_ms: int
+
+
+class MatchPlace(Struct, frozen=True):
+    """Who came where, from 1; equals share a place, and it is 0 where the match was cancelled. ``prize`` is chips."""
+
+    place: int
+    seat: Seat
+    player: str
+    is_bot: bool
+    prize: Chips
+
+
+class MatchEnded(Struct, frozen=True, tag=True):
+    """The match is over; the prizes sum to the entries. Cancelled, everybody's entry goes back."""
+
+    result: MatchResult
+    places: tuple[MatchPlace, ...]
+    ended_at_ms: int
+
+
 class CarriedShare(Struct, frozen=True):
     """Chips of a player that void hands carry over to the next one (A6)."""
 
@@ -208,5 +245,7 @@ type TableOnlyEvent = (
     | TableClosing
     | TableClosed
     | CarriedPotReturned
+    | MatchStarted
+    | MatchEnded
 )
 type TableEvent = HandEvent | CapsaOnlyEvent | StakeEvent | HostingEvent | TableOnlyEvent

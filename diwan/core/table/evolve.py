@@ -49,6 +49,7 @@ from diwan.core.hand.events import (
     TurnBegan,
     WindowOpened,
 )
+from diwan.core.match.course import ranked_out
 from diwan.core.table.button import Spots
 from diwan.core.table.events import (
     BuyInRefused,
@@ -56,6 +57,8 @@ from diwan.core.table.events import (
     CarriedPotReturned,
     CarriedShare,
     HandOpened,
+    MatchEnded,
+    MatchStarted,
     OwnerChanged,
     RefusalsRecorded,
     SatIn,
@@ -87,7 +90,7 @@ from diwan.core.table.hosting.events import (
 from diwan.core.table.hosting.evolve import evolve as evolve_hosting
 from diwan.core.table.hosting.state import Hosting
 from diwan.core.table.playing import PlayedEvent, evolve_played
-from diwan.core.table.state import Departure, Entry, Pending, SeatState, SeedExchange, TableState
+from diwan.core.table.state import Departure, Entry, MatchState, Pending, SeatState, SeedExchange, TableState
 
 _MINUTE_MS: Final = 60_000
 
@@ -133,6 +136,13 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
             return replace(state, version=version, is_closed=True)
         case CarriedPotReturned():
             return replace(state, version=version, carried_from=())
+        case MatchStarted():
+            seats = tuple(replace(seat, stack=event.coins) for seat in state.seats)
+            return replace(state, version=version, seats=seats, match=MatchState(event.entrants))
+        case MatchEnded():
+            assert state.match is not None, "a match ends that has started"  # noqa: S101
+            ended = replace(state.match, places=event.places, result=event.result)
+            return replace(state, version=version, match=ended)
         case TableCreated():
             raise AssertionError("a table is created once")
         case SettingsChanged() if not state.is_running:
@@ -201,6 +211,10 @@ def _departed(state: TableState, event: SeatReleased) -> TableState:
 
 def _decided(state: TableState, number: Seat, decided_by: DecidedBy) -> TableState:
     seat = _seat(state, number)
+    match = state.match
+    if match is not None:  # The clock plays on for whoever is away (SB-4).
+        is_played = match.is_played or decided_by == "player"
+        return state if is_played == match.is_played else replace(state, match=replace(match, is_played=is_played))
     if decided_by == "clock":
         return _with(state, replace(seat, clock_decisions=seat.clock_decisions + 1))
     if decided_by == "player" and seat.clock_decisions:
@@ -292,10 +306,19 @@ def _hand_ended(state: TableState, event: HandEnded) -> TableState:
         seats=seats,
         spots=spots,
         carried_from=_carried_from(state, event),
+        match=None if state.match is None else _after_deal(state.match, state, seats),
         spots_before=None,
         entries_before=(),
         hand_ended_at_ms=event.ended_at_ms,
     )
+
+
+def _after_deal(match: MatchState, state: TableState, seats: Sequence[SeatState]) -> MatchState:
+    """Return a match after a deal: who has nothing left is out (finer point 2), and whether anybody played."""
+    before = {seat.seat: seat.stack for seat in state.seats if seat.stack}
+    after = {seat.seat: seat.stack for seat in seats if seat.stack}
+    idle = 0 if match.is_played else match.idle_deals + 1
+    return replace(match, out=ranked_out(before, after) + match.out, idle_deals=idle, is_played=False)
 
 
 def _carried_from(state: TableState, event: HandEnded) -> tuple[CarriedShare, ...]:

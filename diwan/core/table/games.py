@@ -19,8 +19,10 @@ from diwan.core.games.sarab import setting_rules as sarab_rules
 from diwan.core.hand.events import Chips
 from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
 from diwan.core.limits import PLAYERS_MIN
+from diwan.core.match.settings import match_rules
 from diwan.core.table import capsa
-from diwan.core.table.config import TableConfig
+from diwan.core.table.config import MatchTerms, TableConfig
+from diwan.core.table.matches import match_settings
 from diwan.core.table.planning import (
     Drawn,
     NextHand,
@@ -102,6 +104,20 @@ class SarabTable(TableGame):
         """Return the settings with those of Sarab; without them the forced bet is the smallest bet and stays there."""
         return hand if hand.sarab is not None else replace(hand, sarab=SarabSettings(forced_bets=(hand.big_blind,)))
 
+    def completed_table(self, config: TableConfig) -> TableConfig:
+        """Return the settings with the usual terms of a match, where the table is one's."""
+        config = super().completed_table(config)
+        return replace(config, match=MatchTerms()) if config.chips == "match" and config.match is None else config
+
+    def buy_in_bounds(self, config: TableConfig) -> tuple[Chips, Chips]:
+        """Return the usual bounds; a match costs its entry."""
+        terms = config.match
+        return super().buy_in_bounds(config) if terms is None else (terms.entry_fee, terms.entry_fee)
+
+    def least_buy_in(self, config: TableConfig) -> Chips:
+        """Return the forced bet; of a match the entry."""
+        return super().least_buy_in(config) if config.match is None else config.match.entry_fee
+
     def setting_rules(self, config: TableConfig) -> Rules:
         """Yield the rules of Sarab's settings; the smallest bet of the table is the first forced bet."""
         hand = config.hand
@@ -117,6 +133,12 @@ class SarabTable(TableGame):
             hand.big_blind == sarab.forced_bets[0],
             "the smallest bet is the first forced bet (SB-31)",
         )
+        if config.match is not None:
+            fee = config.match.entry_fee
+            yield "buy_in_min", config.buy_in_min in {0, fee}, "a match costs its entry"
+            yield "buy_in_max", config.buy_in_max in {0, fee}, "a match costs its entry"
+            for setting, is_right, why in match_rules(match_settings(config)):
+                yield f"match.{setting}", is_right, why
 
     def plan(self, state: TableState, able: Sequence[SeatState]) -> NextHand | None:
         """Return the next deal of the schedule."""
@@ -167,7 +189,10 @@ def plan_next_hand(state: TableState) -> NextHand | None:
 
 
 def able_seats(state: TableState) -> list[SeatState]:
-    """Return who wants the next hand and has chips."""
+    """Return who wants the next hand and has chips; in a match everybody who is still in, also who is away (SB-4)."""
+    if state.config.match is not None:
+        is_on = state.match is not None and not state.match.is_ended
+        return [seat for seat in state.seats if is_on and seat.stack > 0]
     return [seat for seat in state.seats if _is_able(seat)]
 
 

@@ -29,6 +29,8 @@ from diwan.core.table.events import (
     BuyInRequested,
     CarriedPotReturned,
     HandOpened,
+    MatchEnded,
+    MatchStarted,
     OwnerChanged,
     RefusalsRecorded,
     SatIn,
@@ -98,7 +100,7 @@ def command_of(event: TableEvent, state: TableState | None) -> TableCommand | No
             return ClaimTable(event.epoch, event.owner, event.changed_at_ms)
         case TableClosing():
             return CloseTable(event.closed_by, event.closing_at_ms)
-        case SeatReleased() | TableClosed() | CarriedPotReturned():
+        case SeatReleased() | TableClosed() | CarriedPotReturned() | MatchStarted() | MatchEnded():
             return None
         case InvitationSent() | InvitationAnswered() | InvitationRevoked() | JoinCodeIssued() | JoinCodeRevoked():
             return hosting_command_of(event)

@@ -10,6 +10,7 @@ from typing import Final
 from diwan.core.decider import Rejected
 from diwan.core.hand.events import Chips, Seat
 from diwan.core.limits import STACK_MAX
+from diwan.core.reasons import Reason
 from diwan.core.table.commands import FundSeat, RefuseBuyIn, RequestSeat, RequestTopUp
 from diwan.core.table.events import BuyInRefused, BuyInRequested, SeatFunded, TopUpRequested
 from diwan.core.table.hosting.entry import check_entry
@@ -25,6 +26,8 @@ def request_seat(state: TableState, command: RequestSeat) -> BuyInRequested:
         raise Rejected("TABLE_CLOSED", table_id=state.table_id)
     if state.seat_of(command.player) is not None:
         raise Rejected("ALREADY_SEATED", table_id=state.table_id)
+    if state.match is not None:
+        raise Rejected(Reason.MATCH_STARTED, table_id=state.table_id)
     low, high = buy_in_range(state, command.player, command.now_ms)
     if not low <= command.amount <= high:
         raise Rejected("BUY_IN_OUT_OF_RANGE", amount=command.amount, min=low, max=high)
@@ -68,6 +71,8 @@ def request_top_up(state: TableState, command: RequestTopUp) -> TopUpRequested:
     seat = state.seat_of(command.player)
     if seat is None:
         raise Rejected("NOT_SEATED", table_id=state.table_id)
+    if state.config.match is not None:  # SB-4: coins are not bought.
+        raise Rejected(Reason.NOT_IN_THIS_GAME)
     if seat.leaving is not None or state.is_closing:
         raise Rejected("LEAVING", seat=seat.seat)
     if seat.pending is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diwan.core.decider import Rejected
+from diwan.core.reasons import Reason
 from diwan.core.table.commands import SitIn, SitOut, StandUp
 from diwan.core.table.events import SatIn, SatOut, StandUpRequested
 from diwan.core.table.state import SeatState, TableState
@@ -10,6 +11,7 @@ from diwan.core.table.state import SeatState, TableState
 
 def sit_out(state: TableState, command: SitOut) -> SatOut:
     """Leave the coming hands out; the running one is played on."""
+    _check_no_match(state)
     seat = _staying(state, command.player)
     if seat.is_sitting_out:
         raise Rejected("SITTING_OUT_ALREADY", seat=seat.seat)
@@ -18,6 +20,7 @@ def sit_out(state: TableState, command: SitOut) -> SatOut:
 
 def sit_in(state: TableState, command: SitIn) -> SatIn:
     """Come back; who has missed hands posts what was missed or waits for the big blind."""
+    _check_no_match(state)
     seat = _staying(state, command.player)
     if not seat.is_sitting_out:
         raise Rejected("NOT_SITTING_OUT", seat=seat.seat)
@@ -27,9 +30,20 @@ def sit_in(state: TableState, command: SitIn) -> SatIn:
 
 
 def stand_up(state: TableState, command: StandUp) -> StandUpRequested:
-    """Leave; the seat is released at once where no hand and no transfer holds it."""
+    """Leave; the seat is released at once where no hand and no transfer holds it.
+
+    Of a match that has started nobody takes a seat home: the clock plays for whoever is away (SB-4).
+    """
+    if state.match is not None:
+        raise Rejected(Reason.MATCH_STARTED, table_id=state.table_id)
     seat = _staying(state, command.player)
     return StandUpRequested(seat.seat, command.cause, command.now_ms, command.requested_by)
+
+
+def _check_no_match(state: TableState) -> None:
+    """In a match everybody is dealt in, also who is away."""
+    if state.config.match is not None:
+        raise Rejected(Reason.NOT_IN_THIS_GAME)
 
 
 def _staying(state: TableState, player: str) -> SeatState:

@@ -8,7 +8,7 @@ from diwan.core.games.capsa.stakes import PairStakes
 from diwan.core.hand.events import Chips, Seat
 from diwan.core.table.button import Spots
 from diwan.core.table.config import TableConfig
-from diwan.core.table.events import CarriedShare, SeatCause, SeedCommitment
+from diwan.core.table.events import CarriedShare, Entrant, MatchPlace, MatchResult, SeatCause, SeedCommitment
 from diwan.core.table.hosting.state import Hosting
 from diwan.core.table.playing import PlayedHand
 
@@ -70,6 +70,22 @@ class Entry(Struct, frozen=True):
     hands_missed: int
 
 
+class MatchState(Struct, frozen=True):
+    """A match that has started. ``out`` are the seats that went out together, the latest first."""
+
+    entrants: tuple[Entrant, ...]
+    places: tuple[MatchPlace, ...] = ()  # when it is over
+    out: tuple[tuple[Seat, ...], ...] = ()
+    idle_deals: int = 0  # running, in which nobody decided anything themselves
+    is_played: bool = False  # the running hand: somebody has decided something themselves
+    result: MatchResult | None = None
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it is over."""
+        return self.result is not None
+
+
 class TableState(Struct, frozen=True):
     """A table after the event of number ``version``."""
 
@@ -94,6 +110,7 @@ class TableState(Struct, frozen=True):
     is_closing: bool = False
     is_closed: bool = False
     hosting: Hosting = Hosting()  # of a private table, and what an operator has set
+    match: MatchState | None = None  # of a match's table, once it has started
     stakes: PairStakes = PairStakes()  # of Capsa: stakes that pairs agreed upon for themselves (CS-62)
 
     @property

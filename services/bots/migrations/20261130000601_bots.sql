@@ -5,7 +5,7 @@ create table watched_table (
     table_id uuid primary key,
     seats smallint not null check (seats between 2 and 9),
     bots_fill smallint not null check (bots_fill between 1 and 9),
-    buy_in bigint not null check (buy_in > 0),
+    buy_in bigint not null check (buy_in >= 0),
     is_closing boolean not null default false
 );
 comment on table watched_table is 'Open tables that want bots; a closed one is forgotten.';
@@ -24,7 +24,7 @@ create table assignment (
     player text primary key,
     table_id uuid not null references watched_table on delete cascade,
     request_id uuid not null unique,
-    buy_in bigint not null check (buy_in > 0),
+    buy_in bigint not null check (buy_in >= 0),
     is_leaving boolean not null default false,
     assigned_at timestamptz not null default now()
 );

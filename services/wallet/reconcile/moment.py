@@ -147,8 +147,6 @@ def _table_of(fundings: list[asyncpg.Record]) -> str:
 def _seated(tables: Iterable[TableSeats]) -> dict[str, Seated]:
     seated: dict[str, Seated] = {}
     for table in tables:
-        if not table.is_for_chips:
-            continue
         asked: dict[str, dict[str, int]] = defaultdict(dict)
         for each in table.asked:
             asked[each.sitting][each.transfer_id] = each.amount

@@ -1,8 +1,8 @@
 """Bytes that were once written are read for ever, to the same records and the same verdicts (H2, H4, P6).
 
 ``events_v1.json`` holds a body of every event of schema 1, ``events_naiko_v1.json``, ``events_capsa_v1.json``,
-``events_hosting_v1.json``, ``events_carried_v1.json`` and ``events_clocks_v1.json`` what these games, private tables,
-carried chips and time banks added to it, ``log_v1.json`` a table's whole log. None is ever made anew: a change of schema
+``events_hosting_v1.json``, ``events_carried_v1.json``, ``events_clocks_v1.json`` and
+``events_match_v1.json`` what these games, private tables, carried chips, time banks and matches added to it, ``log_v1.json`` a table's whole log. None is ever made anew: a change of schema
 adds a file of its own beside them. They were written by ``python -m tests.golden.wire.writing``.
 """
 
@@ -24,6 +24,7 @@ from tests.golden.wire.writing import (
     EVENTS,
     HOSTING_EVENTS,
     LOG,
+    MATCH_EVENTS,
     NAIKO_EVENTS,
     core_kind,
 )
@@ -41,6 +42,10 @@ CORPUS |= {
 CORPUS |= {
     name if name not in CORPUS else f"{name}.clocks": kept
     for name, kept in json.loads(Path(CLOCK_EVENTS).read_text()).items()
+}
+CORPUS |= {
+    name if name not in CORPUS else f"{name}.match": kept
+    for name, kept in json.loads(Path(MATCH_EVENTS).read_text()).items()
 }
 RECORDED = json.loads(Path(LOG).read_text())
 

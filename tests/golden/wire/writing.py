@@ -13,7 +13,7 @@ from diwan.core.games.capsa.stakes import StakeEvent
 from diwan.core.hand.events import Acted, HandEvent, HandStarted, NaikoEvent, TimeBankBegan
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import StreamKind
-from diwan.core.table.events import CarriedPotReturned, TableCreated, TableOnlyEvent
+from diwan.core.table.events import CarriedPotReturned, MatchEnded, MatchStarted, TableCreated, TableOnlyEvent
 from diwan.core.table.hosting.events import HostingEvent, SettingsChanged
 from diwan.verifier import verify_stream
 from diwan.wire.events import encode
@@ -24,6 +24,7 @@ CAPSA_EVENTS = Path(__file__).with_name("events_capsa_v1.json")
 HOSTING_EVENTS = Path(__file__).with_name("events_hosting_v1.json")
 CARRIED_EVENTS = Path(__file__).with_name("events_carried_v1.json")
 CLOCK_EVENTS = Path(__file__).with_name("events_clocks_v1.json")
+MATCH_EVENTS = Path(__file__).with_name("events_match_v1.json")
 LOG = Path(__file__).with_name("log_v1.json")
 KINDS = (*get_args(HandEvent.__value__), *get_args(TableOnlyEvent.__value__), LedgerCommitted)
 CAPSA_KINDS = (*get_args(CapsaOnlyEvent.__value__), *get_args(StakeEvent.__value__))
@@ -81,6 +82,11 @@ def written_clock_events() -> dict:
     return written_events((TimeBankBegan, HandStarted, Acted, TableCreated, SettingsChanged))
 
 
+def written_match_events() -> dict:
+    """Matches, which came to schema 1 later: events of their own, and terms in the beginning."""
+    return written_events((MatchStarted, MatchEnded, TableCreated))
+
+
 def written_events(kinds: tuple[type, ...] = KINDS) -> dict:
     from tests.unit.wire.strategies import reveal_of
 
@@ -118,6 +124,7 @@ def main() -> None:
         (HOSTING_EVENTS, written_hosting_events),
         (CARRIED_EVENTS, written_carried_events),
         (CLOCK_EVENTS, written_clock_events),
+        (MATCH_EVENTS, written_match_events),
         (LOG, written_log),
     ):
         if not path.exists():

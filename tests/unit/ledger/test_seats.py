@@ -7,7 +7,7 @@ from diwan.core.games.capsa.events import CapsaStarted, PairSettled
 from diwan.core.games.capsa.settings import CapsaSettings
 from diwan.core.hand.events import HandEnded, HandSeat, HandStarted, HandVoided
 from diwan.core.hand.settings import HandSettings
-from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account, pot_account
+from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account, pool_account, pot_account
 from diwan.core.ledger.requests import Confirmation, LinkedSet, Revocation
 from diwan.core.ledger.seats import Disagreement, TableSeats, follow
 from diwan.core.table.config import TableConfig
@@ -16,6 +16,10 @@ from diwan.core.table.events import (
     BuyInRequested,
     CarriedPotReturned,
     CarriedShare,
+    Entrant,
+    MatchEnded,
+    MatchPlace,
+    MatchStarted,
     SeatFunded,
     SeatReleased,
     TableCreated,
@@ -163,11 +167,11 @@ def test_a_top_up_still_on_its_way_is_revoked_before_the_seat_goes_home():
     assert [type(request) for request in requests[2:]] == [Revocation, LinkedSet]
 
 
-def test_a_table_that_plays_for_match_chips_never_reaches_the_wallet():
-    """L12."""
+def test_the_hands_of_a_match_never_reach_the_wallet():
+    """L12: only its entries have come from there."""
     _, requests = given(created("match"), *SEATED[1:], started(5, 5), ended((5, -5), (10, 0)))
 
-    assert requests == []
+    assert [type(request) for request in requests] == [Confirmation, Confirmation]
 
 
 @pytest.mark.parametrize(
@@ -327,3 +331,48 @@ def test_pairs_that_exchange_nothing_and_a_void_hand_move_nothing():
 def test_lines_that_do_not_add_up_are_refused_whole(events: tuple[TableEvent, ...]):
     """L10: pairs and the hand's end say the same, or nothing is posted."""
     refused(*SEATED, *events)
+
+
+POOL = pool_account(TABLE)
+ENTRANTS = (Entrant(0, "p0", is_bot=False, sitting=S0), Entrant(1, "bot", is_bot=True, sitting=S1))
+
+
+def entered(entry_fee: int = 100) -> tuple:
+    """Two seats of a match that are paid for."""
+    return (created("match"), *SEATED[1:], MatchStarted(ENTRANTS, 1000, entry_fee, 1))
+
+
+def match_ended(*prizes: int) -> MatchEnded:
+    places = [MatchPlace(n + 1, one.seat, one.player, one.is_bot, prizes[n]) for n, one in enumerate(ENTRANTS)]
+    return MatchEnded("won", tuple(places), 2)
+
+
+def test_entries_of_a_match_stand_in_its_pool_and_go_to_the_places():
+    """L12: no hand of it moves a chip; all of the pool is paid out."""
+    coins = replace(started(1000, 1000), seats=tuple(replace(s, stack=1000) for s in started(1, 1).seats))
+    table, requests = given(*entered(), coins, ended((-1000, 1000), (0, 2000)), match_ended(150, 50))
+
+    first, second = (escrow_account(sitting).account_id for sitting in (S0, S1))
+    assert sides(requests) == [
+        (first, POOL.account_id, 100, "match_entry"),
+        (second, POOL.account_id, 100, "match_entry"),
+        (POOL.account_id, player_account("p0").account_id, 150, "match_prize"),
+        (POOL.account_id, BOTS.account_id, 50, "match_prize"),
+    ]
+    assert (table.pool, [sitting.stack for sitting in table.sittings]) == (0, [0, 0])
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (*entered(), match_ended(150, 49)),
+        (*entered(), match_ended(250, -50)),
+        (*entered(), match_ended(200, 0), match_ended(200, 0)),
+        entered(entry_fee=99),
+        (*entered(), MatchStarted(ENTRANTS, 1000, 0, 1)),
+        (*SEATED, MatchStarted(ENTRANTS, 1000, 100, 1)),
+    ],
+)  # fmt: skip
+def test_a_match_that_does_not_add_up_is_refused_whole(events):
+    """L10: prizes are the entries, entries are those that were paid."""
+    assert refused(*events)

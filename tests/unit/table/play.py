@@ -88,7 +88,8 @@ class Table:
         """Take a seat and get the chips."""
         transfer = transfer_of(f"{player}/{len(self.batches)}")
         self.when(asking(player, transfer, self.now, seat=seat, amount=amount, post=post, is_bot=is_bot))
-        self.when(FundSeat(transfer, self.now))
+        if self.state.seat_of(player).pending is not None:  # A match may cost nothing.
+            self.when(FundSeat(transfer, self.now))
         return self.state.seat_of(player)
 
     def start(self, seeds=None):

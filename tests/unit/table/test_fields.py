@@ -36,6 +36,7 @@ def test_every_setting_of_the_contract_is_read():
         "sit_out_after": 1, "return_minutes": 1, "bots_fill": 1, "chips": table_pb2.CHIP_SOURCE_MATCH,
         "start": table_pb2.START_MODE_ON_GRANT, "is_private": True,
         "time_bank_seconds": 1, "time_bank_gain_seconds": 2, "spectator_delay_events": 3,
+        "match": table_pb2.MatchTerms(entry_fee=5),
     }  # fmt: skip
     of_hand = {
         "limit": "pot_limit", "small_blind": 3, "big_blind": 4, "short_allins_add_up": False,

@@ -200,6 +200,8 @@ def _remove(state: TableState, command: RemoveGuest) -> tuple[TableEvent, ...]:
         raise Rejected("FIELD_INVALID", field="player", why="the host leaves, or hands over first")
     if seat is None:
         _open_invitation(state, command.player)
+    elif state.match is not None:  # Nobody is taken out of a match: its prizes are settled.
+        raise Rejected(Reason.MATCH_STARTED, table_id=state.table_id)
     removed = GuestRemoved(command.player, command.by, command.is_operator, command.now_ms)
     if seat is None or seat.leaving is not None:
         return (removed,)

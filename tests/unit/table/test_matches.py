@@ -1,0 +1,215 @@
+"""Matches of Sarab at a table: entries, coins, places and prizes (SB-4, SB-38, L12, RULES.md "Sarab's economy")."""
+
+import pytest
+from msgspec.structs import replace
+
+from diwan.core.decider import Rejected
+from diwan.core.games.coins import Coins
+from diwan.core.hand.settings import HandSettings, SarabSettings
+from diwan.core.redact import match_view, public_view
+from diwan.core.table.checking import checked
+from diwan.core.table.commands import CloseTable, RequestTopUp, SitOut, StandUp
+from diwan.core.table.config import MatchTerms, TableConfig
+from diwan.core.table.events import CarriedPotReturned, MatchEnded, SeatReleased
+from diwan.core.table.matches import IDLE_DEALS_MAX
+from diwan.wire.views import read_table_view, table_view_message
+from tests.unit.table.play import Table, asking, kinds, transfer_of
+
+TERMS = MatchTerms(starting_coins=Coins(stones=10), entry_fee=500)
+
+
+def match_of(players=3, *, terms=TERMS, sarab=None, **changes):
+    hand = HandSettings(game="sarab", small_blind=0, big_blind=10, sarab=sarab or SarabSettings(forced_bets=(10, 40)))
+    return Table(hand=hand, seats=players, chips="match", match=terms, **changes)
+
+
+def entered(players=("ann", "ben", "cid"), **changes):
+    table = match_of(len(players), **changes)
+    for seat, player in enumerate(players):
+        table.seat(player, seat=seat, amount=500)
+    return table
+
+
+def all_in(table):
+    """Play deals all in until somebody is out or the match is over; returns the last batch."""
+    while True:
+        table.start()
+        while table.state.is_running:
+            last = table.act("bet", _all_of(table)) if not table.live.lifts else table.act("call")
+        if any(isinstance(event, SeatReleased) for event in last):
+            return last
+
+
+def _all_of(table):
+    live = table.live
+    return live.bets[live.actor] + live.stacks[live.actor]
+
+
+def refused(**changes):
+    hand = HandSettings(game="sarab", small_blind=0, big_blind=10, sarab=SarabSettings(forced_bets=(10,)))
+    with pytest.raises(Rejected) as refusal:
+        checked(TableConfig(**{"name": "t", "hand": hand, "seats": 3, "chips": "match"} | changes))
+    assert refusal.value.reason == "SETTING_INVALID"
+    return refusal.value.facts["setting"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "setting"),
+    [
+        ({"hand": HandSettings()}, "chips"),
+        ({"chips": "wallet", "match": TERMS}, "match"),
+        ({"match": replace(TERMS, prizes=(60, 30))}, "match.prizes"),
+        ({"match": replace(TERMS, entry_fee=-1)}, "match.entry_fee"),
+        ({"match": replace(TERMS, starting_coins=Coins(stones=1))}, "match.starting_coins"),
+        ({"match": TERMS, "buy_in_min": 400}, "buy_in_min"),
+    ],
+)
+def test_terms_that_make_no_match_are_named(changes, setting):
+    assert refused(**changes) == setting
+
+
+def test_a_match_costs_its_entry_and_begins_with_the_usual_coins():
+    """SB-4: 1,000, no entry, the winner takes what there is."""
+    hand = HandSettings(game="sarab", small_blind=0, big_blind=10)
+    config = checked(TableConfig(name="t", hand=hand, seats=4, chips="match"))
+    assert (config.match, config.buy_in_min, config.buy_in_max) == (MatchTerms(), 0, 0)
+    assert config.match.starting_coins.value == 1000
+
+
+def test_a_match_starts_with_its_last_seat_and_everybody_has_the_same_coins():
+    table = match_of()
+    for seat, player in enumerate(("ann", "ben")):
+        table.seat(player, seat=seat, amount=500)
+    assert table.state.match is None
+    assert [seat.stack for seat in table.state.seats] == [500, 500], "the entries, in escrow"
+    table.seat("cid", seat=2, amount=500)
+    assert [seat.stack for seat in table.state.seats] == [100, 100, 100]
+    assert kinds(table.batches[-1]) == ["SeatFunded", "MatchStarted"]
+
+
+def test_who_leaves_before_the_start_takes_the_entry_home():
+    table = match_of()
+    table.seat("ann", seat=0, amount=500)
+    events = table.stand_up("ann")
+    assert events[-1].amount == 500
+
+
+def test_a_match_without_entry_asks_no_wallet():
+    table = match_of(2, terms=replace(TERMS, entry_fee=0))
+    events = table.when(asking("ann", transfer_of("ann"), table.now, amount=0))
+    assert kinds(events) == ["BuyInRequested", "SeatFunded"]
+    assert "MatchStarted" in kinds(table.when(asking("ben", transfer_of("ben"), table.now, amount=0)))
+
+
+def test_nobody_joins_tops_up_sits_out_or_takes_a_seat_home_once_it_has_started():
+    """SB-4."""
+    table = entered()
+    late = asking("dan", transfer_of("dan"), table.now, amount=500)
+    assert table.refused(late)[0] == "MATCH_STARTED"
+    assert table.refused(StandUp("ann", "player", table.now))[0] == "MATCH_STARTED"
+    assert table.refused(RequestTopUp("ann", 500, transfer_of("more"), table.now))[0] == "NOT_IN_THIS_GAME"
+    assert table.refused(SitOut("ann", "player", table.now))[0] == "NOT_IN_THIS_GAME"
+
+
+def test_who_is_away_pays_the_forced_bet_and_is_played_by_the_clock():
+    """SB-4, CL-4: also after more clock decisions than make a player sit out elsewhere."""
+    table = entered()
+    for _ in range(3):
+        table.start()
+        assert [seat.player for seat in table.live.deal.started.seats] == ["ann", "ben", "cid"]
+        while table.state.is_running:
+            if table.to_act == 0:
+                table.time_out()
+            else:
+                table.act("check")
+    assert not table.state.seat(0).is_sitting_out
+
+
+def test_the_last_player_takes_the_entries_and_the_table_is_over():
+    """SB-38: out at 0; places from the last to go to the first."""
+    table = entered()
+    first = last = all_in(table)
+    while table.state.match.result is None:
+        last = all_in(table)
+    ended = next(event for event in last if isinstance(event, MatchEnded))
+    assert ended.result == "won"
+    assert sum(place.prize for place in ended.places) == 1500
+    assert [place.prize > 0 for place in ended.places] == [True, False, False]
+    after = kinds(last)[kinds(last).index("MatchEnded") :]
+    assert after[:2] == ["MatchEnded", "TableClosing"]
+    assert after[-1] == "TableClosed"
+    assert table.state.is_closed
+    assert all(event.amount == 0 for batch in (first, last) for event in batch if isinstance(event, SeatReleased))
+
+
+def test_players_who_go_out_together_are_ranked_by_what_they_had_and_equals_share():
+    """F2, RULES.md "Sarab's economy"."""
+    table = entered(terms=replace(TERMS, prizes=(50, 30, 20)))
+    while table.state.match.result is None:
+        last = all_in(table)
+    ended = next(event for event in last if isinstance(event, MatchEnded))
+    places = [place.place for place in ended.places]
+    assert places in ([1, 2, 3], [1, 2, 2])
+    wanted = [750, 450, 300] if places == [1, 2, 3] else [750, 375, 375]
+    assert [place.prize for place in ended.places] == wanted
+
+
+def test_a_match_that_is_closed_gives_every_entry_back_after_its_hand():
+    table = entered()
+    table.start()
+    assert "MatchEnded" not in kinds(table.when(CloseTable("host", table.now)))
+    while table.state.is_running:
+        last = table.act("check")
+    ended = next(event for event in last if isinstance(event, MatchEnded))
+    assert (ended.result, [place.prize for place in ended.places]) == ("cancelled", [500, 500, 500])
+    assert {place.place for place in ended.places} == {0}
+    assert table.state.is_closed
+
+
+def test_a_match_that_nobody_plays_any_more_ends_by_coins():
+    """Every match ends: with everybody away all hands are void, and no coin changes hands."""
+    table = entered()
+    table.start()
+    table.act("bet", 20)
+    table.act("fold")
+    table.act("fold")
+    for _ in range(IDLE_DEALS_MAX):
+        assert table.state.match.result is None
+        table.start()
+        while table.state.is_running:
+            last = table.time_out()
+    ended = next(event for event in last if isinstance(event, MatchEnded))
+    assert ended.result == "abandoned"
+    assert [place.place for place in ended.places] == [1, 2, 2]
+    assert sum(place.prize for place in ended.places) == 1500
+
+
+def test_carried_coins_of_a_match_are_no_wallet_s():
+    """L12: nothing goes home but prizes."""
+    sarab = SarabSettings(forced_bets=(10,), void_antes="carry")
+    table = entered(sarab=sarab)
+    table.start()
+    while table.state.is_running:
+        table.act("check")
+    assert table.state.carried == 30
+    events = table.when(CloseTable("host", table.now))
+    assert not any(isinstance(event, CarriedPotReturned) for event in events)
+    assert sum(place.prize for place in events[1].places) == 1500
+
+
+def test_a_viewer_sees_who_is_in_the_coins_and_the_places():
+    """SB-39: 100 are a dinar; what no coins can pay is named."""
+    table = entered(terms=replace(TERMS, prizes=(70, 30)))
+    shown = public_view(table.state, {}, names={}, next_hand_id="")
+    assert shown.match.is_started
+    assert shown.match.still_in == (0, 1, 2)
+    assert [(seat.coins.dinars, seat.coins.rest) for seat in shown.seats] == [(1, 0)] * 3
+    while table.state.match.result is None:
+        all_in(table)
+        found = match_view(table.state)
+        assert len(found.places) + len(found.still_in) == 3
+        view = public_view(table.state, table.cards, names={}, next_hand_id="")
+        message = table_view_message(view, table.state.config)
+        assert read_table_view(type(message).FromString(message.SerializeToString())) == view
+    assert found.result == "won"
+    assert found.places[0].prize == 1050
