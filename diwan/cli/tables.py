@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from diwan.api.event.v1 import table_pb2
 from diwan.chassis.access import Role
 from diwan.cli.running import DEFAULT_DATA, DataOption, as_role, program
 from diwan.client import DiwanClient
@@ -36,20 +37,29 @@ def open_table(
     bots: Annotated[int, typer.Option(min=0, max=9, help="Bots fill empty seats up to so many players.")] = 0,
     pot_limit: Annotated[bool, typer.Option(help="Pot-limit where the game is no-limit by itself.")] = False,
     decision_seconds: Annotated[int, typer.Option(min=1, help="The decision clock.")] = 20,
+    is_match: Annotated[
+        bool, typer.Option("--match", help="A match of Sarab to its last player, with coins instead of chips.")
+    ] = False,
+    entry: Annotated[int, typer.Option(min=0, help="What entering the match costs; the winner takes the entries.")] = 0,
     as_json: JsonOption = False,
     data: DataOption = DEFAULT_DATA,
 ) -> None:
-    """Open a cash table; prints its id."""
+    """Open a table; prints its id."""
     if game == "capsa":
         config = {"name": name, "capsa": {"unit": unit}, "seats": min(seats, 4), "bots_fill": min(bots, 4)}
         _open(data, config, as_json=as_json)
         return
-    hand: dict[str, Any] = {"game": game, "big_blind": big_blind, "decision_seconds": decision_seconds}
-    if game != "sarab":
+    hand: dict[str, Any] = {"game": "sarab", "decision_seconds": decision_seconds}
+    if not is_match:
+        hand |= {"game": game, "big_blind": big_blind}
+    if not is_match and game != "sarab":
         hand["small_blind"] = small_blind
     if pot_limit:
         hand["limit"] = "pot_limit"
-    _open(data, {"name": name, "hand": hand, "seats": seats, "bots_fill": bots}, as_json=as_json)
+    config = {"name": name, "hand": hand, "seats": seats, "bots_fill": bots}
+    if is_match:
+        config |= {"chips": table_pb2.CHIP_SOURCE_MATCH, "match": {"entry_fee": entry}}
+    _open(data, config, as_json=as_json)
 
 
 def _open(data: DataOption, config: dict[str, Any], *, as_json: bool) -> None:

@@ -12,7 +12,15 @@ from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.hashing import uuid_text
 from diwan.core.log import StreamKind
-from diwan.core.table.events import BuyInRefused, BuyInRequested, SeatFunded, SeatReleased, TopUpRequested
+from diwan.core.table.events import (
+    BuyInRefused,
+    BuyInRequested,
+    MatchStarted,
+    SeatFunded,
+    SeatReleased,
+    TableCreated,
+    TopUpRequested,
+)
 from diwan.core.table.playing import StartedEvent
 from diwan.verifier.report import Report, Rule
 from diwan.verifier.stream import StreamReport, verify_stream
@@ -116,6 +124,7 @@ def folded_stacks(feed: tuple[FeedLine, ...], cursor: int) -> dict[str, Stack]:
     """Add up funding, payoffs and release of every sitting, from the table feed alone up to a position."""
     stacks: dict[str, Stack] = {}
     sittings: dict[tuple[bytes, int], str] = {}
+    matches: set[bytes] = set()
     running: dict[bytes, StartedEvent] = {}
     for line in feed:
         if line.global_seq > cursor:
@@ -127,6 +136,13 @@ def folded_stacks(feed: tuple[FeedLine, ...], cursor: int) -> dict[str, Stack]:
                 stacks.setdefault(sitting, Stack(0, "")).chips += amount
             case HandStarted() | CapsaStarted() as started:
                 running[stream_id] = started
+            case TableCreated(config=config) if config.chips == "match":
+                matches.add(stream_id)
+            case MatchStarted(entrants=entrants, entry_fee=entry_fee):
+                for entrant in entrants:
+                    stacks[entrant.sitting].chips -= entry_fee
+            case HandEnded() if stream_id in matches:  # Coins of a match are nobody's chips (L12).
+                pass
             case HandEnded(payoffs=payoffs):
                 started = running.pop(stream_id)
                 for seat_of_hand, payoff in zip(started.seats, payoffs, strict=True):

@@ -7,7 +7,7 @@ from diwan.core.games.capsa.settings import CapsaSettings, NaturalAward
 from diwan.core.hand.settings import HandSettings, NaikoSettings, PowerCosts, SarabSettings
 from diwan.core.table.checking import checked
 from diwan.core.table.conditions import GAME_CONDITIONS, Level, SpecialRule, conditions_of
-from diwan.core.table.config import TableConfig
+from diwan.core.table.config import MatchTerms, TableConfig
 from diwan.core.table.games import TABLE_GAMES
 from diwan.wire.conditions import conditions_message
 
@@ -26,6 +26,16 @@ def settings_of(game, **changes):
 
 def rules(conditions):
     return {rule.name: rule for rule in conditions.added.special_rules}
+
+
+def test_the_terms_of_a_match_are_shown_before_anybody_enters():
+    """RULES.md "Sarab's economy"."""
+    terms = MatchTerms(entry_fee=500, prizes=(70, 30))
+    config = checked(settings_of("sarab", chips="match", match=terms))
+    shown = conditions_of(config)
+    assert (shown.chips, shown.added.entry_fee, shown.added.starting_stack) == ("match", 500, 1000)
+    assert shown.added.prizes == (70, 30)
+    assert (shown.buy_in_min, shown.buy_in_max) == (0, 0)
 
 
 def test_every_game_that_tables_play_says_its_conditions():
