@@ -52,7 +52,7 @@ class Match:
         self.table.cards = dict(enumerate(cards))
         self.table.start()
         self.decks[self.table.state.hand_no] = self.table.cards
-        if self.chance.random() < 0.01:
+        if self.chance.random() < 0.01 and not self.table.state.is_closing:
             self.table.when(CloseTable("host", self.table.now))
         while self.table.state.is_running:
             try:

@@ -13,6 +13,7 @@ from diwan.core.redact import private_view, public_view, shown_to
 from diwan.wire.events import decode, encode
 from diwan.wire.views import private_view_message, table_view_message
 from services.table.hub import Hub
+from services.table.watchers import Watcher
 from tests.property.naiko_hands import naiko_command
 from tests.property.random_hands import NOW, random_command, seeds
 from tests.unit.table.play import TABLE_ID, Table
@@ -141,9 +142,10 @@ class Told:
 
     def __init__(self, layout, rules, cards):
         self.played = Played(random.Random(layout), rules, cards)
-        self.streams = [Stream("player-0"), Stream("player-1"), Stream(None)]
         table = self.played.table
         self.hub = Hub(Deck(cards), {}, lambda _state: NEXT)
+        self.streams = [Watcher(self.hub.snapshot, player) for player in ("player-0", "player-1", None)]
+        self.told = [[], [], []]
         self.hub.reset(table.state, [])
         for stream in self.streams:
             self.hub.attach(stream, 0)
@@ -159,17 +161,10 @@ class Told:
         self.hub.publish(table.state, stored, shown_to=shown_to(table.state, events[0]))
 
     def frames(self, number):
-        return self.streams[number].frames
-
-
-class Stream:
-    """A watcher that keeps every frame."""
-
-    def __init__(self, player):
-        self.player, self.is_seat, self.waiting, self.frames = player, player is not None, 0, []
-
-    def push(self, frame, *, wakes=True):
-        self.frames.append((frame, wakes))
+        """Everything that a stream has carried so far."""
+        while (frame := self.streams[number].take()) is not None:
+            self.told[number].append(frame)
+        return self.told[number]
 
     def update(self, update, *, wakes=True):
         self.push(update.frame, wakes=wakes)

