@@ -44,7 +44,7 @@ async def add_up_in(connection: Connection, findings: Findings, limits: Mapping[
         msgspec.json.decode(row["state"], type=TableSeats) for row in await connection.fetch(statements.TABLE_SEATS)
     ]
     await _escrows(connection, findings, _seated(tables))
-    await _pots(connection, findings, {table.table_id: table.carried for table in tables if table.is_for_chips})
+    await _pots(connection, findings, {table.table_id: table.carried for table in tables})
 
 
 async def _sum(connection: Connection, findings: Findings) -> None:
