@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from diwan.api.event.v1 import table_pb2
 from diwan.chassis.access import Role
 from diwan.cli.running import DEFAULT_DATA, DataOption, as_role, program
 from diwan.client import DiwanClient
@@ -58,7 +57,7 @@ def open_table(
         hand["limit"] = "pot_limit"
     config = {"name": name, "hand": hand, "seats": seats, "bots_fill": bots}
     if is_match:
-        config |= {"chips": table_pb2.CHIP_SOURCE_MATCH, "match": {"entry_fee": entry}}
+        config |= {"chips": "CHIP_SOURCE_MATCH", "match": {"entry_fee": entry}}
     _open(data, config, as_json=as_json)
 
 
