@@ -45,7 +45,8 @@ IN_FLIGHT = 64
 SECONDS = 2.0
 ROUNDS = 3
 IDS = 400_000
-FUND_SEAT = "/diwan.api.wallet.v1.WalletService/FundSeat"
+TRANSFER = "/diwan.api.wallet.v1.WalletService/Transfer"
+POOLS = 64
 BARS = {"spread": (4.0, 6.0), "hot": (2.0, 4.0), "unary": (0.50, 0.75)}
 P99_MS_MAX = 50.0
 
@@ -106,10 +107,6 @@ class Wallet:
             return [name for name, query in CHECKS.items() if not await connection.fetchval(query)]
         finally:
             await connection.close()
-
-
-def sitting_of(player):
-    return player.account_id
 
 
 async def in_process(wallet, ledger, callers, *, is_hot):
@@ -211,23 +208,25 @@ async def measure_unary(wallet, folder):
     ratios, waits = [], []
     with service(wallet, folder) as (address, process):
         async with grpc.aio.insecure_channel(address) as channel:
-            method = channel.unary_unary(FUND_SEAT, request_serializer=pb.FundSeatRequest.SerializeToString)
-            seats = itertools.cycle(wallet.players[:IN_FLIGHT])
-            token = key.mint("table", Role.SERVICE, "wallet", seconds=290)
+            method = channel.unary_unary(TRANSFER, request_serializer=pb.TransferRequest.SerializeToString)
+            token = key.mint("tournament", Role.SERVICE, "wallet", seconds=290)
             metadata = (("authorization", f"Bearer {token}"),)
-            table_id = str(uuid4())
+            players = itertools.cycle(wallet.players)
+            pools = itertools.cycle([str(uuid4()) for _ in range(POOLS)])
 
             def request():
-                player = next(seats)
-                return pb.FundSeatRequest(
-                    transfer_id=wallet.ids.pop(), player=player.owner, sitting=sitting_of(player), table_id=table_id,
-                    amount=1, code="top_up",
+                return pb.TransferRequest(
+                    movement=pb.Movement(
+                        transfer_id=wallet.ids.pop(),
+                        debit=pb.AccountName(kind="player", owner=next(players).owner),
+                        credit=pb.AccountName(kind="pool", owner=next(pools)),
+                        amount=1, code="entry", cause="bench",
+                    )
                 )  # fmt: skip
 
             def call():
                 return method(request(), timeout=5, metadata=metadata)
 
-            await seat_all(wallet, method, metadata, table_id)
             await load(call, IN_FLIGHT, 1.0)
             size = request().ByteSize()
             for number in range(ROUNDS):
@@ -248,16 +247,6 @@ async def measure_unary(wallet, folder):
                     f" the echo's server {echo.server_cpu_us_per_call:.0f} us"
                 )
     return ratios, waits
-
-
-async def seat_all(wallet, method, metadata, table_id):
-    """Buy the players in at one table, so that each of them can be topped up there."""
-    for player in wallet.players[:IN_FLIGHT]:
-        sitting = sitting_of(player)
-        request = pb.FundSeatRequest(
-            transfer_id=sitting, player=player.owner, sitting=sitting, table_id=table_id, amount=100, code="buy_in"
-        )
-        await method(request, timeout=5, metadata=metadata)
 
 
 # ---- the run ----------------------------------------------------------------------------------------------------------
