@@ -132,7 +132,7 @@ async def look_from_anywhere(database, history):
         before = rng.randrange(1, history.versions[account] + 2)
         rows, ms = await timed(database.run(lambda c, a=account, b=before: c.fetch(statements.ENTRIES, a, b, 50)))
         took.append(ms)
-        if [tuple(row) for row in rows] != history.page(account, before, 50):
+        if [tuple(row)[:8] for row in rows] != history.page(account, before, 50):
             raise AssertionError(f"the entries of {account} before {before} are wrong")
     return took
 
