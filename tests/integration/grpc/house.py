@@ -56,11 +56,6 @@ async def _not_here(_request, _call):
 class Table:
     """Streams of a table that only counts."""
 
-    CreateTable = GetTable = ListTables = CloseTable = SitDown = TopUp = StandUp = SetSittingOut = Act = staticmethod(
-        _not_here
-    )
-    OpenHand = GetHand = ListHands = staticmethod(_not_here)
-
     def __init__(self):
         self.open = 0
         self.ended = asyncio.Event()
@@ -83,6 +78,11 @@ class Table:
             if request.HasField("action"):
                 raise Rejected("NOT_YOUR_TURN", to_act=3)
             yield table_service_pb2.PlayResponse(heartbeat=table_service_pb2.Heartbeat(version=7))
+
+
+for _method in TABLE.methods:
+    if not hasattr(Table, _method.name):
+        setattr(Table, _method.name, staticmethod(_not_here))
 
 
 class House:
