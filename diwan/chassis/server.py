@@ -42,6 +42,8 @@ SERVER_OPTIONS: Final[Sequence[tuple[str, int]]] = (
     # Load spreads anew after a roll-out, and no stream outlives its token by more than this.
     ("grpc.max_connection_age_ms", 30 * 60_000),
     ("grpc.max_connection_age_grace_ms", 30_000),
+    # Books about every message that nobody looks at.
+    ("grpc.enable_channelz", 0),
     # Two servers on one port would share its callers by chance.
     ("grpc.so_reuseport", 0),
 )
