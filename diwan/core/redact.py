@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from diwan.core.cards import Card
 from diwan.core.fairness.deck import Reveal
 from diwan.core.games import GAMES
+from diwan.core.games.capsa.state import LiveCapsa
 from diwan.core.games.coins import coins_of
 from diwan.core.games.naiko.viewing import discarded_by, glanced_by, naiko_view
 from diwan.core.games.sarab import bound_to_stay, deals_to_next_step, forced_bet_of, is_void_unless_bet
@@ -78,15 +79,15 @@ def view(state: TableState, cards: Cards, lens: Lens, *, names: Mapping[str, str
 
 def public_view(state: TableState, cards: Cards, *, names: Mapping[str, str], next_hand_id: str) -> TableView:
     """Return the table as everybody may know it. ``names`` maps player ids to names to show, where there is one."""
-    live = _live(state)
+    live, capsa = _live(state), live_capsa(state)
     exchange = state.exchange
     return TableView(
         table_id=state.table_id,
         version=state.version,
         epoch=state.epoch,
         settings=settings_view(state.config),
-        seats=tuple([_seat_view(state, live, seat, cards, names) for seat in state.seats]),
-        hand=_any_hand_view(state, cards),
+        seats=tuple([_seat_view(state, live, capsa, seat, cards, names) for seat in state.seats]),
+        hand=_any_hand_view(state, live, cards),
         seed_exchange=None
         if exchange is None or state.is_closing
         else SeedExchangeView(
@@ -101,8 +102,8 @@ def public_view(state: TableState, cards: Cards, *, names: Mapping[str, str], ne
     )
 
 
-def _any_hand_view(state: TableState, cards: Cards) -> HandView | None:
-    live, capsa = _live(state), capsa_of(state.hand)
+def _any_hand_view(state: TableState, live: LiveHand | None, cards: Cards) -> HandView | None:
+    capsa = capsa_of(state.hand)
     if capsa is not None:
         return capsa_hand_view(capsa, cards)
     return None if live is None else _hand_view(state, live, cards)
@@ -194,10 +195,14 @@ def _live(state: TableState) -> LiveHand | None:
 
 
 def _seat_view(
-    state: TableState, live: LiveHand | None, seat: SeatState, cards: Cards, names: Mapping[str, str]
+    state: TableState,
+    live: LiveHand | None,
+    capsa: LiveCapsa | None,
+    seat: SeatState,
+    cards: Cards,
+    names: Mapping[str, str],
 ) -> SeatView:
     name = names.get(seat.player) or (f"BOT {seat.player}" if seat.is_bot else seat.player)
-    capsa = live_capsa(state)
     if capsa is not None:
         plain = SeatView(seat.seat, seat.player, name, seat.is_bot, seat.stack, _status(state, seat))
         own = capsa.deal.places.get(seat.seat)
