@@ -53,6 +53,11 @@ async def _not_here(_request, _call):
     raise Rejected("TABLE_NOT_FOUND")
 
 
+async def _nothing_to_watch_here(_request, _call):
+    raise Rejected("TABLE_NOT_FOUND")
+    yield  # What makes it a stream.
+
+
 class Table:
     """Streams of a table that only counts."""
 
@@ -82,7 +87,8 @@ class Table:
 
 for _method in TABLE.methods:
     if not hasattr(Table, _method.name):
-        setattr(Table, _method.name, staticmethod(_not_here))
+        _refusing = _nothing_to_watch_here if _method.server_streaming else _not_here
+        setattr(Table, _method.name, staticmethod(_refusing))
 
 
 class House:
