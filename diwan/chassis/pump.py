@@ -17,14 +17,20 @@ def _nobody() -> None:
     pass
 
 
+def _nobody_at_all(_error: Exception) -> None:
+    pass
+
+
 class Source(ABC):
     """A stream's messages as bytes, made by others than its own task: a servicer's generator yields it once."""
 
-    __slots__ = ("wake",)
+    __slots__ = ("cut", "wake")
 
     def __init__(self) -> None:
         self.wake: Callable[[], None] = _nobody
         """To be called when there is something to take; it never raises."""
+        self.cut: Callable[[Exception], None] = _nobody_at_all
+        """To be called where the stream must end although its reader takes nothing; it never raises."""
 
     @abstractmethod
     def take(self) -> bytes | None:
@@ -54,12 +60,12 @@ class Pump:
 
     async def run(self) -> None:
         """Write until the source is over; raises its refusal, or what writing raises."""
-        self._source.wake = self._wake
+        self._source.wake, self._source.cut = self._wake, self._cut
         self._wake()
         try:
             await self._end
         finally:
-            self._source.wake = _nobody
+            self._source.wake, self._source.cut = _nobody, _nobody_at_all
             if self._waits_for is not None:
                 self._waits_for.cancel()
             if self._writing is not None:
@@ -68,6 +74,10 @@ class Pump:
     def _wake(self) -> None:
         if self._writing is None:
             self._go_on(None)
+
+    def _cut(self, error: Exception) -> None:
+        if not self._end.done():
+            self._end.set_exception(error)
 
     def _go_on(self, waited_for: asyncio.Future[Any] | None) -> None:
         """Step through the writes up to where grpc has to be waited for: a task's work, without the task's turn."""

@@ -34,8 +34,9 @@ class SeatStream:
 
     Use it as ``async with tables.play(...) as seat: async for message in seat``. Decisions are sent with `act`, also
     from inside the loop; one that is unanswered when a connection breaks is sent again under the same request id.
-    ``table`` and ``private`` are the newest views. Iteration raises `DiwanError` when the stream cannot be had again
-    and `ProofFailed` when the house broke a commitment.
+    ``table`` and ``private`` are the newest views, ``presence`` tells who is there. Iteration raises `DiwanError` when the stream cannot be had again
+    and `ProofFailed` when the house broke a commitment. REPLACED says that the player has opened the seat elsewhere: it is
+    not opened again by itself, or two devices would take it from each other for ever.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class SeatStream:
         self.player = player
         self.table: view_pb2.TableView | None = None
         self.private: view_pb2.PrivateView | None = None
+        self.presence: view_pb2.Presence | None = None
         self.proofs = ProofKeeper()
         self._connection = connection
         self._method = method
@@ -324,6 +326,8 @@ class SeatStream:
             case "private":
                 self.private = message.private
                 self.proofs.take_private(message.private)
+            case "presence":
+                self.presence = message.presence
             case "heartbeat":
                 await self._say(pb.PlayRequest(acknowledge=pb.Acknowledge(version=self.version)))
         self._messages.put_nowait(message)

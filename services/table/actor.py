@@ -9,6 +9,7 @@ from uuid import UUID
 
 import structlog
 
+from diwan.api.table.v1.view_pb2 import Presence as PresenceMessage
 from diwan.chassis.store import Conflict, EventStore, Overloaded, StoredEvent
 from diwan.core.decider import Rejected
 from diwan.core.fairness import CommittedDeck
@@ -18,12 +19,15 @@ from diwan.core.table.commands import TableCommand
 from diwan.core.table.decide import advance
 from diwan.core.table.events import TableEvent
 from diwan.core.table.state import TableState
+from services.table.alarm import Alarm
 from services.table.asking import RECENT_ANSWERS, Admission, Answer, Ask, Build, Reply, no_reply, replayed
 from services.table.cards import HandCards
 from services.table.conduct import Conduct
+from services.table.frames import presence_frame
 from services.table.hub import Hub
 from services.table.ids import hand_id_of, internal_id_of
 from services.table.loaded import Loaded
+from services.table.presence import Presence
 from services.table.pulse import STALL_MS
 from services.table.refusals import Refusals
 from services.table.seeds import SeedBook
@@ -83,11 +87,11 @@ class Actor:
         self._refusing: set[asyncio.Task[None]] = set()
         self._waiting: asyncio.Future[None] | None = None
         self._answers: OrderedDict[UUID, tuple[bytes, Answer]] = OrderedDict()
-        self._timer: asyncio.TimerHandle | None = None
-        self._look_at_ms = 0
+        self._alarm = Alarm(lambda: self._put(None))
         self._task: asyncio.Task[None] | None = None
         self._why_gone: Rejected | None = None
         self._conduct = Conduct(self)
+        self.presence = Presence(self)
         self._adopt(loaded)
 
     def _adopt(self, loaded: Loaded) -> None:
@@ -109,14 +113,14 @@ class Actor:
 
     def start(self) -> None:
         """Begin to live."""
-        self._conduct.begin()
+        self.presence.begin()
+        self._tell_presence()
         self._task = asyncio.create_task(self._run(), name=f"table-{self.table_id}")
 
     async def stop(self, why: Rejected | None = None) -> None:
         """Take nothing more, finish the step under way, end all streams; what waits is refused."""
         self._why_gone = why or Rejected("SERVICE_DRAINING")
-        if self._timer is not None:
-            self._timer.cancel()
+        self._alarm.stop()
         if self._task is not None and self._task is not asyncio.current_task():
             self._put(None)
             _, unfinished = await asyncio.wait({self._task}, timeout=STOP_SECONDS)
@@ -181,20 +185,30 @@ class Actor:
 
     def came(self, player: str) -> None:
         """A player has a stream of the seat open."""
-        self._conduct.came(player)
+        self.presence.came(player)
+        self._tell_presence()
         self.wake()
 
     def left(self, player: str) -> None:
         """A player's stream has ended; if it was the last one, the seat is kept for a while (CL-4)."""
         if player not in self.hub.players():
-            self._conduct.left(player)
+            self.presence.left(player)
+            self._tell_presence()
             self.wake()
 
     def stalled(self, gap_ms: int) -> None:
         """Take note that the whole process stood still: no player could be heard (O7)."""
         self.stalled_ms += gap_ms
-        self._conduct.stalled(gap_ms)
+        self.presence.stalled(gap_ms)
+        self._tell_presence()
         self.wake()
+
+    def who_is_there(self) -> PresenceMessage:
+        """Return whose streams are open, for everybody."""
+        return self.presence.message(self.state, self.hub.players())
+
+    def _tell_presence(self) -> None:
+        self.hub.tell_presence(presence_frame(self.who_is_there()))
 
     @property
     def is_quarantined(self) -> bool:
@@ -374,8 +388,10 @@ class Actor:
         self._happened(events, state, stored)
 
     def _happened(self, events: tuple[TableEvent, ...], state: TableState, stored: list[StoredEvent]) -> None:
-        self.state = state
+        seats_before, self.state = self.state.seats, state
         self.hub.publish(state, stored, shown_to=shown_to(state, events[0]))
+        if len(state.seats) != len(seats_before):
+            self._tell_presence()
         self._listener.happened(self, events, stored)
         if state.is_closed:
             self.hub.end(None)
@@ -383,20 +399,9 @@ class Actor:
     # ---- time -------------------------------------------------------------------------------------------------------
 
     def _arm(self, due_ms: int | None) -> None:
-        """See to it that the table looks after itself at a time; an earlier look that is set already comes first."""
-        if due_ms is None or self._why_gone is not None:
-            return
-        if self._timer is not None:
-            if self._look_at_ms <= due_ms:
-                return
-            self._timer.cancel()
-        self._look_at_ms = due_ms
-        wait = max(0, due_ms - self.clock.now_ms()) / 1000
-        self._timer = asyncio.get_running_loop().call_later(wait, self._tick)
-
-    def _tick(self) -> None:
-        self._timer = None
-        self._put(None)
+        """See to it that the table looks after itself at a time."""
+        if due_ms is not None and self._why_gone is None:
+            self._alarm.set(due_ms, self.clock.now_ms())
 
     def _refuse_waiting(self) -> None:
         why = self._why_gone or Rejected("SERVICE_DRAINING")

@@ -58,7 +58,9 @@ class TableServicer(TableStreams):
         viewer = viewer_of(call, request.on_behalf_of)
         actor = await self._tables.get(fields.an_id(request.table_id, "table_id"))
         let_in(actor, viewer)
-        return pb.GetTableResponse(table=view_of(actor), conditions=conditions_for(coming(actor.state)))
+        return pb.GetTableResponse(
+            table=view_of(actor), conditions=conditions_for(coming(actor.state)), presence=actor.who_is_there()
+        )
 
     async def ListTables(self, request: pb.ListTablesRequest, call: Call) -> pb.ListTablesResponse:
         """Return open tables, newest first."""

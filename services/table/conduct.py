@@ -41,49 +41,16 @@ class Conduct:
         self._faults = 0
         self._not_before_ms = 0
         self._refusals_told_of = 0
-        self._absent_since_ms: dict[str, int] = {}
-
-    # ---- presence ---------------------------------------------------------------------------------------------------
-
-    def came(self, player: str) -> None:
-        """Forget that a player was away."""
-        self._absent_since_ms.pop(player, None)
-
-    def left(self, player: str) -> None:
-        """Keep an absent player's seat for the reserved time: neither clock nor bet is touched (CL-3, CL-4)."""
-        if self._actor.state.seat_of(player) is not None:
-            self._absent_since_ms[player] = self._actor.clock.now_ms()
-
-    def _seat_given_up_ms(self, state: TableState) -> int:
-        return min(self._absent_since_ms.values()) + state.config.reserve_seconds * 1000
 
     async def _give_up_seats(self, state: TableState, now: int) -> None:
         """Stand up whoever did not come back in time, with the chips, after the hand (G2)."""
-        reserve_ms = state.config.reserve_seconds * 1000
-        for player, since in list(self._absent_since_ms.items()):
-            if now < since + reserve_ms:
-                continue
+        presence = self._actor.presence
+        for player in presence.given_up(state, now):
             seat = self._actor.state.seat_of(player)
             # Of a match nobody takes a seat home: the clock plays on (CL-4).
             if seat is not None and seat.leaving is None and self._actor.state.match is None:
                 await self._actor.by_itself(StandUp(player, "disconnected", now))
-            self._absent_since_ms.pop(player, None)
-
-    def begin(self) -> None:
-        """Expect back whoever was here under the table's former owner: its streams ended with it.
-
-        A seat's seed in the last deck shows that it had a stream; who only makes calls is not waited for.
-        """
-        live = live_of(self._actor.state.hand)
-        seeded = () if live is None else [seed.seat for seed in live.deal.started.seeds]
-        sittings = {} if live is None else {seat.seat: seat.sitting for seat in live.deal.started.seats}
-        for seat in self._actor.state.seats:
-            if seat.seat in seeded and seat.sitting == sittings[seat.seat]:
-                self._absent_since_ms.setdefault(seat.player, self._actor.clock.now_ms())
-
-    def stalled(self, gap_ms: int) -> None:
-        """Count no time in which nobody could come back."""
-        self._absent_since_ms = {player: since + gap_ms for player, since in self._absent_since_ms.items()}
+            presence.forget(player)
 
     # ---- after a claim ----------------------------------------------------------------------------------------------
 
@@ -126,8 +93,8 @@ class Conduct:
         if state.is_closed:
             return None
         due = self._wanted_ms(state)
-        if self._absent_since_ms:
-            given_up = self._seat_given_up_ms(state)
+        given_up = self._actor.presence.given_up_ms(state)
+        if given_up is not None:
             due = given_up if due is None else min(due, given_up)
         return None if due is None else max(due, self._not_before_ms)
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from diwan.api.event.v1.event_pb2 import StoredEvent as StoredMessage
 from diwan.api.table.v1.table_service_pb2 import Heartbeat, PlayResponse, Update, WatchResponse
+from diwan.api.table.v1.view_pb2 import Presence as PresenceMessage
 from diwan.api.table.v1.view_pb2 import PrivateView as PrivateMessage
 from diwan.chassis.store import StoredEvent
 from diwan.wire.stored import public_event, stored_message
@@ -23,6 +24,7 @@ def _tag(message: type, field: str) -> bytes:
 _EVENTS: Final = _tag(Update, "events")
 _VIEW: Final = _tag(Update, "view")
 _ITS_RESULT: Final = _tag(Update, "result")
+_PRESENCE: Final = _tag(PlayResponse, "presence")
 _IS_SNAPSHOT: Final = Update(is_snapshot=True).SerializeToString()
 _UPDATE: Final = _tag(PlayResponse, "update")
 _PRIVATE: Final = _tag(PlayResponse, "private")
@@ -30,7 +32,7 @@ _HEARTBEAT: Final = _tag(PlayResponse, "heartbeat")
 _RESULT: Final = _tag(PlayResponse, "result")
 
 assert all(  # noqa: S101  (the contract holds it, and everything here depends on it)
-    _tag(PlayResponse, field) == _tag(WatchResponse, field) for field in ("update", "private", "heartbeat")
+    _tag(PlayResponse, field) == _tag(WatchResponse, field) for field in ("update", "private", "heartbeat", "presence")
 )
 
 
@@ -73,6 +75,11 @@ def private_frame(message: PrivateMessage) -> bytes:
 def heartbeat_frame(now_ms: int, version: int) -> bytes:
     """Return a sign of life."""
     return _framed(_HEARTBEAT, Heartbeat(server_time_ms=now_ms, version=version).SerializeToString())
+
+
+def presence_frame(message: PresenceMessage) -> bytes:
+    """Return who is there, for everybody."""
+    return _framed(_PRESENCE, message.SerializeToString())
 
 
 def result_frame(result: bytes) -> bytes:

@@ -42,6 +42,7 @@ class Hub:
         self._writer: ViewWriter | None = None
         self._state: TableState | None = None
         self._view: bytes | None = None
+        self._presence: bytes | None = None
 
     def reset(self, state: TableState, recent: Sequence[StoredEvent]) -> None:
         """Begin, or begin again after a claim: whoever watches goes on from a snapshot."""
@@ -78,6 +79,9 @@ class Hub:
                 watcher.push(private, wakes=is_urgent)
             if not is_urgent:
                 self._to_wake[watcher] = None
+        self._wake_later()
+
+    def _wake_later(self) -> None:
         if self._to_wake and self._waking is None:
             self._waking = asyncio.create_task(self._wake_the_crowd(), name="crowd")
 
@@ -102,13 +106,25 @@ class Hub:
         return self._view
 
     def attach(self, watcher: Watcher, after_version: int) -> None:
-        """Let a watcher in: what it missed, or a snapshot, then its own cards; raises VERSION_OUT_OF_RANGE."""
+        """Let a watcher in: what it missed, or a snapshot, then its own cards; raises VERSION_OUT_OF_RANGE.
+
+        A seat's stream takes the place of the player's one before, which ends: what that one asked still counts, once.
+        """
         for frame in self._caught_up(watcher, after_version):
             watcher.push(frame)
+        if self._presence is not None:
+            watcher.push(self._presence)
         if self._known.is_closed:
             watcher.end()
-        else:
-            self._watchers.add(watcher)
+            return
+        if watcher.is_seat:
+            self._replace(watcher.player)
+        self._watchers.add(watcher)
+
+    def _replace(self, player: str | None) -> None:
+        for former in [each for each in self._watchers if each.is_seat and each.player == player]:
+            self.detach(former)
+            former.end(Rejected("REPLACED"))
 
     def detach(self, watcher: Watcher) -> None:
         """Let a watcher go."""
@@ -134,11 +150,25 @@ class Hub:
             if watcher.player == player:
                 watcher.end(why)
 
-    def heartbeat(self, now_ms: int) -> None:
-        """Tell everybody that the table lives."""
-        frame = heartbeat_frame(now_ms, self._known.version)
+    def tell_presence(self, frame: bytes) -> None:
+        """Tell everybody who is there, where that has changed."""
+        if frame == self._presence:
+            return
+        self._presence = frame
+        is_crowded = len(self._watchers) > CROWD
         for watcher in self._watchers:
-            if not watcher.waiting:
+            watcher.push(frame, wakes=not is_crowded)
+            if is_crowded:
+                self._to_wake[watcher] = None
+        self._wake_later()
+
+    def heartbeat(self, now_ms: int) -> None:
+        """Tell everybody that the table lives, and end the streams of those who seem not to."""
+        frame = heartbeat_frame(now_ms, self._known.version)
+        for watcher in list(self._watchers):
+            if watcher.is_dead():
+                watcher.end(Rejected("READER_SILENT"))
+            elif not watcher.waiting:
                 watcher.push(frame)
 
     def end(self, why: Rejected | None) -> None:

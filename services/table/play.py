@@ -93,6 +93,7 @@ class _Reader:
         """Take messages until the caller has said everything, then end the stream when all is answered."""
         try:
             async for request in requests:
+                self._watcher.heard()
                 if not self._take(request):
                     await asyncio.sleep(REFUSED_SECONDS)
                 while self._unanswered >= UNANSWERED_MAX:

@@ -29,12 +29,12 @@ from services.table.names import Names
 from services.table.pulse import BEAT_SECONDS, Pulse
 from services.table.saga import BuyIns
 from services.table.stream import TableStream, takeover
+from services.table.watchers import HEARTBEAT_SECONDS
 
 RENEW_SECONDS: Final = 1.5
 LOOK_SECONDS: Final = 3.0
 """How often tables without a living owner are looked for."""
 
-HEARTBEAT_SECONDS: Final = 5.0
 QUARANTINE_SECONDS: Final = 300.0
 """A table whose log cannot be read is left alone for so long; the others go on."""
 

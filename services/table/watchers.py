@@ -15,6 +15,13 @@ ANSWERS_MAX: Final = 256
 """Answers that may wait for a reader who asks and does not read; beyond that the stream ends."""
 
 
+HEARTBEAT_SECONDS: Final = 5.0
+READER_SECONDS: Final = 30.0
+"""A reader that takes nothing for so long, or whose seat says nothing at all, is held to be dead."""
+
+_BEATS_MAX: Final = round(READER_SECONDS / HEARTBEAT_SECONDS)
+
+
 class Watcher(Source):
     """One stream's queue.
 
@@ -23,6 +30,8 @@ class Watcher(Source):
 
     __slots__ = (
         "_answers",
+        "_beats_unanswered",
+        "_beats_untaken",
         "_end",
         "_frames",
         "_is_behind",
@@ -54,6 +63,7 @@ class Watcher(Source):
         self._is_behind = False
         self._is_ended = False
         self._end: Rejected | None = None
+        self._beats_untaken = self._beats_unanswered = 0
 
     def push(self, frame: bytes, *, wakes: bool = True) -> None:
         """Queue a frame; when too many wait, they all give way to a snapshot. Without ``wakes`` `wake` must follow."""
@@ -96,12 +106,27 @@ class Watcher(Source):
             self._frames = deque((answer, answer) for _, answer in self._frames if answer is not None)
         return not self._is_behind
 
+    def heard(self) -> None:
+        """Note that the seat has said something: it is alive."""
+        self._beats_unanswered = 0
+
+    def is_dead(self) -> bool:
+        """Say whether the reader is to be given up; asked at every heartbeat, and at no other time."""
+        if not self._frames:
+            self._beats_untaken = 0
+        self._beats_untaken += 1
+        self._beats_unanswered += 1
+        return self._beats_untaken > _BEATS_MAX or (self.is_seat and self._beats_unanswered > _BEATS_MAX)
+
     def end(self, why: Rejected | None = None) -> None:
         """End the stream after what is queued; with a refusal, at once."""
         if not self._is_ended:
             self._is_ended = True
             self._end = why
             self.wake()
+            if why is not None:
+                # Also where a write waits for a reader who will not read.
+                self.cut(why)
 
     @property
     def waiting(self) -> int:
@@ -117,6 +142,7 @@ class Watcher(Source):
             self._frames.extend((frame, None) for frame in self._snapshot(self))
         if not self._frames:
             return None
+        self._beats_untaken = 0
         frame, answer = self._frames.popleft()
         if answer is not None:
             self._answers -= 1

@@ -17,7 +17,10 @@ STREAMS = 16
 
 
 async def floods(house, table_id, player):
-    """Hold every stream that a player may have and send decisions that make no sense, as fast as they are taken."""
+    """Open every stream that a player may have and send decisions that make no sense, as fast as they are taken.
+
+    Each takes the place of the one before, and is opened again.
+    """
 
     async def one(channel):
         call = channel.stream_stream(
@@ -37,8 +40,13 @@ async def floods(house, table_id, player):
             reading.cancel()
             call.cancel()
 
+    async def again_and_again(channel):
+        while True:
+            with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+                await one(channel)
+
     async with grpc.aio.insecure_channel(house.address) as channel:
-        await asyncio.gather(*(one(channel) for _ in range(STREAMS)))
+        await asyncio.gather(*(again_and_again(channel) for _ in range(STREAMS)))
 
 
 @pytest.mark.parametrize("player", ["mallory", "cid"])

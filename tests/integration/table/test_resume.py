@@ -194,10 +194,10 @@ async def test_the_first_message_of_a_seats_stream_is_attach_and_only_the_first(
     # A new table commits to its first secret by itself; then nothing happens until somebody sits down.
     await house.until(table_id, lambda view: view.HasField("seed_exchange"))
     async with Seat(house, table_id, "ann") as seat:
-        await seat.read()
+        await seat.until(lambda seat: seat.view is not None)
         await seat.call.write(pb.PlayRequest(attach=pb.Attach(table_id=table_id)))
         with pytest.raises(grpc.aio.AioRpcError) as refused:
-            await seat.call.read()
+            await seat.until(lambda _: False)
         assert error_of(refused.value)[0] == "STREAM_OUT_OF_ORDER"
 
 

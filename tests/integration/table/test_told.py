@@ -27,10 +27,10 @@ class HeldAppends:
 
 
 async def heard(call, told):
-    """Note everything that a stream says but signs of life."""
+    """Note everything that a stream says but signs of life, and who is there."""
     while True:
         message = await call.read()
-        if message.WhichOneof("message") != "heartbeat":
+        if message.WhichOneof("message") not in {"heartbeat", "presence"}:
             told.append(message)
 
 

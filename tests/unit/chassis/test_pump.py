@@ -170,3 +170,16 @@ async def test_a_stream_that_is_cancelled_lets_its_write_go_and_takes_nothing_mo
     assert wire.begun == [b"1"]
     assert wire.written == []
     assert wire.counted == 0
+
+
+async def test_a_stream_is_cut_also_where_its_reader_takes_nothing():
+    """P12: given a write that waits for ever, when the source is cut, then the stream ends with that refusal."""
+    source, wire = Frames(), Wire()
+    running = asyncio.create_task(Pump(source, wire.write, wire.count).run())
+    await asyncio.sleep(0)
+    source.say(b"1", b"2")
+    source.cut(Rejected("READER_SILENT"))
+    with pytest.raises(Rejected, match="READER_SILENT"):
+        await running
+    assert (wire.begun, wire.written, wire.cancelled) == ([b"1"], [], 1)
+    source.cut(Rejected("READER_SILENT"))

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from diwan.core.table.commands import RecordRefusals, StandUp
 from services.table.conduct import Conduct
+from services.table.presence import Presence
 from services.table.refusals import Refusals
 from services.table.stream import Lost
 from tests.unit.table.play import Table
@@ -25,6 +26,7 @@ class Actor:
         self.now = table.now
         self.losses = 1
         self.done = []
+        self.presence = Presence(self)
 
     async def by_itself(self, command):
         if self.losses:
@@ -46,8 +48,8 @@ async def test_who_had_a_stream_under_the_former_owner_is_expected_back_and_stoo
     actor.losses, actor.state, actor.now = 0, table.state, table.now
     conduct = Conduct(actor)
 
-    conduct.begin()
-    conduct.came("ben")
+    actor.presence.begin()
+    actor.presence.came("ben")
     actor.now += 59_999
     await conduct._give_up_seats(actor.state, actor.now)
     assert actor.done == []
@@ -69,7 +71,7 @@ async def test_a_stranger_on_the_seat_of_one_who_left_is_not_expected_back():
     actor.losses, actor.state, actor.now = 0, table.state, table.now
     conduct = Conduct(actor)
 
-    conduct.begin()
+    actor.presence.begin()
     actor.now += 60_000
     await conduct._give_up_seats(actor.state, actor.now)
 
@@ -94,7 +96,7 @@ async def test_an_absent_player_is_stood_up_even_if_the_first_attempt_got_lost()
     """CL-4."""
     actor = Actor()
     conduct = Conduct(actor)
-    conduct.left("ann")
+    actor.presence.left("ann")
     actor.now += 60_000
 
     with pytest.raises(Lost):
