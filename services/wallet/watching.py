@@ -10,7 +10,7 @@ import structlog
 from diwan.chassis.database import Database
 from diwan.core.decider import Rejected
 from diwan.core.ledger.books import Account
-from services.wallet.ledger import DATABASE_TROUBLE
+from services.wallet.ledger import DATABASE_TROUBLE, is_own_fault
 from services.wallet.projections import accounts_now_in
 
 LOOK_SECONDS: Final = 1.0
@@ -65,11 +65,16 @@ class Balances:
     async def watch(self, account_id: str) -> AsyncGenerator[Account | None, None]:
         """Yield the account at once and after every change; None where nothing changed for a while.
 
-        Raises `Rejected` with SERVER_BUSY or ACCOUNT_NOT_FOUND.
+        Raises `Rejected` with SERVER_BUSY, SERVICE_UNAVAILABLE or ACCOUNT_NOT_FOUND.
         """
         with self._watching(account_id) as watcher:
             # First on the list, then the look: no change falls between.
-            accounts = await self._database.run(lambda c: accounts_now_in(c, [account_id]))
+            try:
+                accounts = await self._database.run(lambda c: accounts_now_in(c, [account_id]))
+            except DATABASE_TROUBLE as error:
+                if is_own_fault(error):
+                    raise
+                raise Rejected("SERVICE_UNAVAILABLE") from None
             if account_id not in accounts:
                 raise Rejected("ACCOUNT_NOT_FOUND")
             watcher.hear(accounts[account_id])

@@ -23,6 +23,7 @@ from tests.golden.wire.writing import (
     CLOCK_EVENTS,
     EVENTS,
     HOSTING_EVENTS,
+    LEDGER_EVENTS,
     LOG,
     MATCH_EVENTS,
     NAIKO_EVENTS,
@@ -47,6 +48,7 @@ CORPUS |= {
     name if name not in CORPUS else f"{name}.match": kept
     for name, kept in json.loads(Path(MATCH_EVENTS).read_text()).items()
 }
+CORPUS |= {f"{name}.ledger": kept for name, kept in json.loads(Path(LEDGER_EVENTS).read_text()).items()}
 RECORDED = json.loads(Path(LOG).read_text())
 
 

@@ -25,6 +25,7 @@ HOSTING_EVENTS = Path(__file__).with_name("events_hosting_v1.json")
 CARRIED_EVENTS = Path(__file__).with_name("events_carried_v1.json")
 CLOCK_EVENTS = Path(__file__).with_name("events_clocks_v1.json")
 MATCH_EVENTS = Path(__file__).with_name("events_match_v1.json")
+LEDGER_EVENTS = Path(__file__).with_name("events_ledger_v1.json")
 LOG = Path(__file__).with_name("log_v1.json")
 KINDS = (*get_args(HandEvent.__value__), *get_args(TableOnlyEvent.__value__), LedgerCommitted)
 CAPSA_KINDS = (*get_args(CapsaOnlyEvent.__value__), *get_args(StakeEvent.__value__))
@@ -87,6 +88,11 @@ def written_match_events() -> dict:
     return written_events((MatchStarted, MatchEnded, TableCreated))
 
 
+def written_ledger_events() -> dict:
+    """What the ledger's commits said later in schema 1: holds and their ends, reversals, freezes, consents, shortfalls."""
+    return written_events((LedgerCommitted,))
+
+
 def written_events(kinds: tuple[type, ...] = KINDS) -> dict:
     from tests.unit.wire.strategies import reveal_of
 
@@ -125,6 +131,7 @@ def main() -> None:
         (CARRIED_EVENTS, written_carried_events),
         (CLOCK_EVENTS, written_clock_events),
         (MATCH_EVENTS, written_match_events),
+        (LEDGER_EVENTS, written_ledger_events),
         (LOG, written_log),
     ):
         if not path.exists():
