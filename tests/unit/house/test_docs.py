@@ -62,3 +62,21 @@ def test_every_command_that_is_shown_exists_with_its_options(page):
             command = command.commands[words.pop(0)]
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= known, line
+
+
+def test_every_decision_has_a_number_of_its_own_and_one_line_in_the_list():
+    folder = ROOT / "docs" / "decisions"
+    pages = sorted(path.name for path in folder.glob("0*.md"))
+    numbers = [page[:4] for page in pages]
+
+    listed = re.findall(r"^\| \[(\d{4})\]\((\S+)\) \|", (folder / "README.md").read_text(), re.MULTILINE)
+
+    assert listed == [(page[:4], page) for page in pages]
+    assert len(set(numbers)) == len(numbers)
+    assert [(folder / page).read_text()[:7] for page in pages] == [f"# {number} " for number in numbers]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_page_has_two_versions_of_itself(page):
+    """What a merge left open is text to no reader."""
+    assert re.findall(r"^(?:<{7}|={7}|>{7})(?: .*)?$", page.read_text(), re.MULTILINE) == []
