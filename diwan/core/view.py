@@ -204,6 +204,14 @@ class MatchView(Struct, frozen=True):
     places: tuple[PlaceView, ...]
 
 
+class WaitingView(Struct, frozen=True):
+    """Somebody who waits for a seat; ``seat`` is kept for it until ``until_ms``."""
+
+    player: str
+    seat: Seat | None
+    until_ms: int
+
+
 class TableView(Struct, frozen=True):
     """A table as everybody may know it."""
 
@@ -218,6 +226,7 @@ class TableView(Struct, frozen=True):
     is_closed: bool
     host: str = ""  # of a private table
     is_paused: bool = False
+    waiting: tuple[WaitingView, ...] = ()
     capsa: CapsaTableView | None = None
     match: MatchView | None = None  # of a match's table
 

@@ -82,6 +82,7 @@ from diwan.core.table.hosting.events import (
     TablePaused,
     TableResumed,
 )
+from diwan.core.table.waiting.events import SeatHeld, SeatWanted, WaitEnded
 from diwan.history.capsa_words import describe_capsa, describe_stake
 from diwan.history.entries import Withheld
 from diwan.history.hosting_words import describe_hosting
@@ -167,6 +168,12 @@ def describe(event: TableEvent | Withheld, cards: Cards, recorded_at_ms: int, se
             return f"is told of a {kind}, which is for its seat alone"
         case StakeProposed() | StakeAgreed() | StakeEnded():
             return describe_stake(event)
+        case SeatWanted(player=player):
+            return f"has {player} in line for a seat"
+        case SeatHeld(player=player):
+            return f"is kept for {player}"
+        case WaitEnded(player=player, cause=cause):
+            return f"has {player} in line no more ({cause.replace('_', ' ')})"
         case InvitationSent() | InvitationAnswered() | InvitationRevoked() | JoinCodeIssued() | JoinCodeRevoked():
             return describe_hosting(event)
         case GuestJoined() | GuestRemoved() | HostChanged() | TablePaused() | TableResumed() | SettingsChanged():

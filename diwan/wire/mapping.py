@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAliasType, get_args
 
+from msgspec.structs import fields
+
 from diwan.core.fairness import Reveal
 
 
@@ -30,6 +32,21 @@ class Row(NamedTuple):
     write: Callable[[Any, Any], None]
     read: Callable[[Any], Any]
     shows: bool = False
+
+
+def plain_row(kind: Any, message_class: Any) -> Row:
+    """Return the row of an event whose message has its fields, by the same names and of the same types."""
+    names = tuple(field.name for field in fields(kind))
+    assert set(names) == set(message_class.DESCRIPTOR.fields_by_name), f"{kind.__name__} differs"  # noqa: S101
+
+    def write(message: Any, event: Any) -> None:
+        for name in names:
+            setattr(message, name, getattr(event, name))
+
+    def read(message: Any) -> Any:
+        return kind(*(getattr(message, name) for name in names))
+
+    return Row(kind, write, read)
 
 
 class _Names(dict[int, Any]):

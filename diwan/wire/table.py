@@ -40,6 +40,7 @@ def write_config(message: pb.TableConfig, config: TableConfig) -> None:
     message.chips = CHIPS_NUMBER[config.chips]
     message.start = START_NUMBER[config.start]
     message.is_private = config.is_private
+    message.hold_seconds = config.hold_seconds
     message.spectator_delay_events = config.spectator_delay_events
     if config.time_bank_seconds:
         message.time_bank_seconds = config.time_bank_seconds
@@ -100,6 +101,7 @@ def read_config(message: pb.TableConfig) -> TableConfig:
         capsa=read_capsa_settings(message.capsa) if is_capsa else None,
         match=_read_terms(message.match) if message.HasField("match") else None,
         is_private=message.is_private,
+        hold_seconds=message.hold_seconds,
         time_bank_seconds=message.time_bank_seconds,
         time_bank_gain_seconds=message.time_bank_gain_seconds,
         spectator_delay_events=message.spectator_delay_events,

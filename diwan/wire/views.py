@@ -108,6 +108,8 @@ def _write_around_seats(message: pb.TableView, shown: view.TableView) -> None:
         message.host = shown.host
     if shown.is_paused:
         message.is_paused = True
+    for each in shown.waiting:
+        message.waiting.add(player=each.player, seat=each.seat, until_ms=each.until_ms)
     if shown.capsa is not None:
         capsa_views.write_table(message.capsa, shown.capsa)
     if shown.match is not None:
@@ -263,6 +265,10 @@ def read_table_view(message: pb.TableView) -> view.TableView:
         is_closed=message.is_closed,
         host=message.host,
         is_paused=message.is_paused,
+        waiting=tuple(
+            view.WaitingView(each.player, each.seat if each.HasField("seat") else None, each.until_ms)
+            for each in message.waiting
+        ),
         capsa=capsa_views.read_table(message.capsa) if message.HasField("capsa") else None,
         match=_read_match(message.match) if message.HasField("match") else None,
     )

@@ -108,6 +108,7 @@ def config(message: table_pb2.TableConfig) -> TableConfig:
         capsa=capsa,
         match=_terms(message.match) if message.HasField("match") else None,
         is_private=message.is_private,
+        hold_seconds=message.hold_seconds,
         spectator_delay_events=message.spectator_delay_events,
     )
 

@@ -54,6 +54,8 @@ _TOLD_BY: Final = frozenset(
         "invitation_revoked",
         "guest_removed",
         "host_changed",
+        "seat_held",
+        "wait_ended",
     )
 )
 """The events that tell players anything; all others are passed over unread."""

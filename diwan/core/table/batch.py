@@ -21,6 +21,7 @@ from diwan.core.table.matches import begun_match, ended_match
 from diwan.core.table.pairs import left_stakes
 from diwan.core.table.playing import PlayedEvent, PlayedHand, is_awaited
 from diwan.core.table.state import SeatState, TableState
+from diwan.core.table.waiting.decide import next_hold, next_yield, no_longer_waiting
 
 
 class Batch:
@@ -62,6 +63,20 @@ class Batch:
             if self.state.is_closing and self.state.carried_from:
                 self.add(CarriedPotReturned(self.state.carried_from, now_ms))
         self._release(now_ms)
+        if self.state.line.waiters:
+            self._serve_line(now_ms)
+
+    def _serve_line(self, now_ms: int) -> None:
+        """Keep free seats for who waits, and let bots that play no hand make room for the others (CL-6)."""
+        self.add(*no_longer_waiting(self.state, now_ms))
+        while True:
+            if (held := next_hold(self.state, now_ms)) is not None:
+                self.add(held)
+            elif (going := next_yield(self.state, now_ms)) is not None:
+                self.add(going)
+                self._release(now_ms)
+            else:
+                return
 
     def _follow_match(self, now_ms: int) -> None:
         """Let a match start with its last seat, and end with its last player or with its table."""
@@ -116,7 +131,7 @@ class Batch:
                 after = host_after(self.state, seat, now_ms)
                 self.add(*left_stakes(self.state, seat.seat, now_ms), self._released(seat, now_ms), *after)
         if self.state.is_closing and not self.state.seats and not self.state.is_closed:
-            self.add(TableClosed(now_ms))
+            self.add(*no_longer_waiting(self.state, now_ms), TableClosed(now_ms))
 
     def _is_going(self, seat: SeatState) -> bool:
         """Say whether a seat is given up: in a match only with its last coin, or with the match (SB-4, SB-38)."""

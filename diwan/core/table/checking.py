@@ -55,6 +55,7 @@ def _rules(config: TableConfig) -> Iterator[tuple[str, bool, str]]:
     yield "pause_ms", 0 <= config.pause_ms <= PAUSE_MS_MAX, "0 to 10 minutes"
     yield "reserve_seconds", 0 <= config.reserve_seconds <= RESERVE_SECONDS_MAX, "0 to an hour"
     yield "sit_out_after", 0 <= config.sit_out_after <= SIT_OUT_AFTER_MAX, "0 (never) to 100"
+    yield "hold_seconds", 0 <= config.hold_seconds <= RESERVE_SECONDS_MAX, "0 (the default) to an hour"
     yield "return_minutes", 0 <= config.return_minutes <= RETURN_MINUTES_MAX, "0 to a day"
     yield "time_bank_seconds", 0 <= config.time_bank_seconds <= TIME_BANK_SECONDS_MAX, "0 (none) to an hour"
     gain = config.time_bank_gain_seconds

@@ -11,6 +11,7 @@ from diwan.core.hand.events import Chips, OpenedSeed, Power, Seat
 from diwan.core.table.config import TableConfig
 from diwan.core.table.events import RefusalCount, SeatCause, SeedCommitment
 from diwan.core.table.hosting.commands import HostingCommand
+from diwan.core.table.waiting.commands import WaitingCommand
 
 
 class CreateTable(Struct, frozen=True):
@@ -166,5 +167,6 @@ type TableOnlyCommand = (
     | CreateTable
     | CloseTable
     | HostingCommand
+    | WaitingCommand
 )
 type TableCommand = HandCommand | CapsaCommand | StakeCommand | TableOnlyCommand

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -13,6 +13,9 @@ from diwan.core.hand.settings import HandSettings
 TIME_BANK_SECONDS = 30
 TIME_BANK_GAIN_SECONDS = 1
 """What a table of poker is opened with where nothing else is said (RULES.md 'table defaults')."""
+
+HOLD_SECONDS: Final = 60
+"""How long a free seat is kept for who waits in line, where the table does not say."""
 
 type ChipSource = Literal["wallet", "match"]
 type StartMode = Literal["automatic", "on_grant"]
@@ -51,6 +54,7 @@ class TableConfig(Struct, frozen=True, kw_only=True):
     time_bank_seconds: int = 0  # of a sitting; 0 for none. Poker only
     time_bank_gain_seconds: int = 0  # back with every hand dealt in, up to the whole
     spectator_delay_events: int = 0  # who holds no seat sees a running hand so many events late
+    hold_seconds: int = 0  # a free seat is kept so long for who waits in line (CL-6); default 60
     is_private: bool = False  # only who is invited sees it and sits there (TB-3)
     capsa: CapsaSettings | None = None
     match: MatchTerms | None = None  # of a match's table only

@@ -71,6 +71,8 @@ from diwan.core.table.hosting.decide import accepted_by_sitting, decide_hosting
 from diwan.core.table.planning import NextHand
 from diwan.core.table.playing import advance_played
 from diwan.core.table.state import TableState
+from diwan.core.table.waiting.commands import ExpireHold, StopWaiting, WaitForSeat, WaitingCommand
+from diwan.core.table.waiting.decide import decide_waiting
 
 type Cards = Mapping[Position, Card]
 type Batched = tuple[TableEvent, ...]
@@ -127,7 +129,9 @@ def advance(state: TableState | None, command: TableCommand, cards: Cards) -> St
             return _seats(state, command, cards)
 
 
-type _SeatCommand = RequestSeat | FundSeat | RefuseBuyIn | RequestTopUp | SitOut | SitIn | StandUp | HostingCommand
+type _SeatCommand = (
+    RequestSeat | FundSeat | RefuseBuyIn | RequestTopUp | SitOut | SitIn | StandUp | HostingCommand | WaitingCommand
+)
 
 
 def _seats(state: TableState, command: _SeatCommand, cards: Cards) -> Step:
@@ -153,6 +157,8 @@ def _seats(state: TableState, command: _SeatCommand, cards: Cards) -> Step:
             batch.add(seating.sit_in(state, command))
         case StandUp():
             batch.add(seating.stand_up(state, command))
+        case WaitForSeat() | StopWaiting() | ExpireHold():
+            batch.add(decide_waiting(state, command))
         case _:
             batch.add(*decide_hosting(state, command))
     batch.settle(command.now_ms)

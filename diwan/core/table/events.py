@@ -11,6 +11,7 @@ from diwan.core.games.capsa.stakes import StakeEvent
 from diwan.core.hand.events import Chips, HandEvent, Seat
 from diwan.core.table.config import TableConfig
 from diwan.core.table.hosting.events import HostingEvent
+from diwan.core.table.waiting.events import WaitingEvent
 
 type MatchResult = Literal["won", "abandoned", "cancelled"]
 type SeatCause = Literal["player", "clock", "busted", "disconnected", "operator", "table_closed", "yielded", "host"]
@@ -248,4 +249,4 @@ type TableOnlyEvent = (
     | MatchStarted
     | MatchEnded
 )
-type TableEvent = HandEvent | CapsaOnlyEvent | StakeEvent | HostingEvent | TableOnlyEvent
+type TableEvent = HandEvent | CapsaOnlyEvent | StakeEvent | HostingEvent | WaitingEvent | TableOnlyEvent

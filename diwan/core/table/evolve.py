@@ -91,6 +91,8 @@ from diwan.core.table.hosting.evolve import evolve as evolve_hosting
 from diwan.core.table.hosting.state import Hosting
 from diwan.core.table.playing import PlayedEvent, evolve_played
 from diwan.core.table.state import Departure, Entry, MatchState, Pending, SeatState, SeedExchange, TableState
+from diwan.core.table.waiting.events import SeatHeld, SeatWanted, WaitEnded
+from diwan.core.table.waiting.state import evolve as evolve_line
 
 _MINUTE_MS: Final = 60_000
 
@@ -149,6 +151,8 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
             return replace(state, version=version, config=event.config)
         case SettingsChanged() | TablePaused() | TableResumed() | HostChanged() | JoinCodeIssued() | JoinCodeRevoked():
             return replace(state, version=version, hosting=evolve_hosting(state.hosting, event))
+        case SeatWanted() | SeatHeld() | WaitEnded():
+            return replace(state, version=version, line=evolve_line(state.line, event))
         case InvitationSent() | InvitationAnswered() | InvitationRevoked() | GuestJoined() | GuestRemoved():
             return replace(state, version=version, hosting=evolve_hosting(state.hosting, event))
         case _:

@@ -63,6 +63,8 @@ from diwan.core.table.hosting.events import (
 from diwan.core.table.hosting.inverse import hosting_command_of
 from diwan.core.table.playing import played_command_of
 from diwan.core.table.state import TableState
+from diwan.core.table.waiting.events import SeatHeld, SeatWanted, WaitEnded
+from diwan.core.table.waiting.inverse import waiting_command_of
 
 
 def command_of(event: TableEvent, state: TableState | None) -> TableCommand | None:
@@ -102,6 +104,8 @@ def command_of(event: TableEvent, state: TableState | None) -> TableCommand | No
             return CloseTable(event.closed_by, event.closing_at_ms)
         case SeatReleased() | TableClosed() | CarriedPotReturned() | MatchStarted() | MatchEnded():
             return None
+        case SeatWanted() | SeatHeld() | WaitEnded():
+            return waiting_command_of(event)
         case InvitationSent() | InvitationAnswered() | InvitationRevoked() | JoinCodeIssued() | JoinCodeRevoked():
             return hosting_command_of(event)
         case GuestJoined() | GuestRemoved() | HostChanged() | TablePaused() | TableResumed() | SettingsChanged():

@@ -32,7 +32,7 @@ def request_seat(state: TableState, command: RequestSeat) -> BuyInRequested:
     if not low <= command.amount <= high:
         raise Rejected("BUY_IN_OUT_OF_RANGE", amount=command.amount, min=low, max=high)
     return BuyInRequested(
-        _free_seat(state, command.seat),
+        _free_seat(state, command.seat, command.player),
         command.player,
         command.is_bot,
         command.amount,
@@ -52,8 +52,12 @@ def buy_in_range(state: TableState, player: str, now_ms: int) -> tuple[Chips, Ch
     return low, high
 
 
-def _free_seat(state: TableState, wanted: Seat | None) -> Seat:
-    taken = {seat.seat for seat in state.seats}
+def _free_seat(state: TableState, wanted: Seat | None, player: str) -> Seat:
+    """Return the seat that a player gets: the one that is kept for it, else one that is kept for nobody (CL-6)."""
+    waiter = state.line.of(player)
+    kept = None if waiter is None else waiter.seat
+    wanted = kept if wanted is None else wanted
+    taken = {seat.seat for seat in state.seats} | state.line.held - {kept}
     free = [number for number in range(state.config.seats) if number not in taken]
     if wanted is not None:
         if wanted in taken:

@@ -19,6 +19,7 @@ from diwan.core.table.hosting.events import (
     InvitationRevoked,
     InvitationSent,
 )
+from diwan.core.table.waiting.events import SeatHeld, WaitEnded
 
 type NoticeKind = Literal[
     "your_turn",
@@ -34,6 +35,8 @@ type NoticeKind = Literal[
     "seat_funded",
     "seat_refused",
     "sat_out",
+    "seat_ready",
+    "wait_ended",
 ]
 
 NOTICES_AN_EVENT_MAX: Final = 9
@@ -88,6 +91,11 @@ def notices_of(event: TableEvent, sitters: Mapping[Seat, Sitter]) -> tuple[Notic
             return _at(sitters, event.seat, "seat_refused", cause=event.reason)
         case SatOut() if event.cause != "player":
             return _at(sitters, event.seat, "sat_out", cause=event.cause)
+        case SeatHeld():
+            held = Notice(player=event.player, kind="seat_ready", seat=event.seat, deadline_ms=event.until_ms)
+            return (held,)
+        case WaitEnded() if event.cause not in {"seated", "left"}:
+            return (Notice(player=event.player, kind="wait_ended", cause=event.cause),)
         case SeatReleased() if event.cause in _LEFT:
             return _at(sitters, event.seat, _LEFT[event.cause], amount=event.amount)
         case _:

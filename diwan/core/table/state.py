@@ -11,6 +11,7 @@ from diwan.core.table.config import TableConfig
 from diwan.core.table.events import CarriedShare, Entrant, MatchPlace, MatchResult, SeatCause, SeedCommitment
 from diwan.core.table.hosting.state import Hosting
 from diwan.core.table.playing import PlayedHand
+from diwan.core.table.waiting.state import Line
 
 
 class Pending(Struct, frozen=True):
@@ -109,6 +110,7 @@ class TableState(Struct, frozen=True):
     carried_from: tuple[CarriedShare, ...] = ()  # what void hands left in the middle for the next one, and whose it was
     is_closing: bool = False
     is_closed: bool = False
+    line: Line = Line()  # who waits for a seat
     hosting: Hosting = Hosting()  # of a private table, and what an operator has set
     match: MatchState | None = None  # of a match's table, once it has started
     stakes: PairStakes = PairStakes()  # of Capsa: stakes that pairs agreed upon for themselves (CS-62)

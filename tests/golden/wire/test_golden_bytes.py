@@ -1,8 +1,9 @@
 """Bytes that were once written are read for ever, to the same records and the same verdicts (H2, H4, P6).
 
 ``events_v1.json`` holds a body of every event of schema 1, ``events_naiko_v1.json``, ``events_capsa_v1.json``,
-``events_hosting_v1.json``, ``events_carried_v1.json``, ``events_clocks_v1.json`` and
-``events_match_v1.json`` what these games, private tables, carried chips, time banks and matches added to it, ``log_v1.json`` a table's whole log. None is ever made anew: a change of schema
+``events_hosting_v1.json``, ``events_waiting_v1.json``, ``events_carried_v1.json``, ``events_clocks_v1.json`` and
+``events_match_v1.json`` what these games, private tables, the line for a seat, carried chips, time banks and matches added to
+it, ``log_v1.json`` a table's whole log. None is ever made anew: a change of schema
 adds a file of its own beside them. They were written by ``python -m tests.golden.wire.writing``.
 """
 
@@ -27,6 +28,7 @@ from tests.golden.wire.writing import (
     LOG,
     MATCH_EVENTS,
     NAIKO_EVENTS,
+    WAITING_EVENTS,
     core_kind,
 )
 
@@ -49,6 +51,10 @@ CORPUS |= {
     for name, kept in json.loads(Path(MATCH_EVENTS).read_text()).items()
 }
 CORPUS |= {f"{name}.ledger": kept for name, kept in json.loads(Path(LEDGER_EVENTS).read_text()).items()}
+CORPUS |= {
+    name if name not in CORPUS else f"{name}.waiting": kept
+    for name, kept in json.loads(Path(WAITING_EVENTS).read_text()).items()
+}
 RECORDED = json.loads(Path(LOG).read_text())
 
 

@@ -15,6 +15,7 @@ from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import StreamKind
 from diwan.core.table.events import CarriedPotReturned, MatchEnded, MatchStarted, TableCreated, TableOnlyEvent
 from diwan.core.table.hosting.events import HostingEvent, SettingsChanged
+from diwan.core.table.waiting.events import WaitingEvent
 from diwan.verifier import verify_stream
 from diwan.wire.events import encode
 
@@ -26,15 +27,17 @@ CARRIED_EVENTS = Path(__file__).with_name("events_carried_v1.json")
 CLOCK_EVENTS = Path(__file__).with_name("events_clocks_v1.json")
 MATCH_EVENTS = Path(__file__).with_name("events_match_v1.json")
 LEDGER_EVENTS = Path(__file__).with_name("events_ledger_v1.json")
+WAITING_EVENTS = Path(__file__).with_name("events_waiting_v1.json")
 LOG = Path(__file__).with_name("log_v1.json")
 KINDS = (*get_args(HandEvent.__value__), *get_args(TableOnlyEvent.__value__), LedgerCommitted)
 CAPSA_KINDS = (*get_args(CapsaOnlyEvent.__value__), *get_args(StakeEvent.__value__))
+WAITING_KINDS = get_args(WaitingEvent.__value__)
 HOSTING_KINDS = get_args(HostingEvent.__value__)
 NONCE = bytes(range(16))
 
 
 def core_kind(name: str) -> type:
-    return next(kind for kind in (*KINDS, *CAPSA_KINDS, *HOSTING_KINDS) if kind.__name__ == name)
+    return next(kind for kind in (*KINDS, *CAPSA_KINDS, *HOSTING_KINDS, *WAITING_KINDS) if kind.__name__ == name)
 
 
 def filled(annotation, number: int = 7):
@@ -93,6 +96,11 @@ def written_ledger_events() -> dict:
     return written_events((LedgerCommitted,))
 
 
+def written_waiting_events() -> dict:
+    """The line for a seat, which came to schema 1 later."""
+    return written_events((*WAITING_KINDS, SettingsChanged))
+
+
 def written_events(kinds: tuple[type, ...] = KINDS) -> dict:
     from tests.unit.wire.strategies import reveal_of
 
@@ -132,6 +140,7 @@ def main() -> None:
         (CLOCK_EVENTS, written_clock_events),
         (MATCH_EVENTS, written_match_events),
         (LEDGER_EVENTS, written_ledger_events),
+        (WAITING_EVENTS, written_waiting_events),
         (LOG, written_log),
     ):
         if not path.exists():

@@ -15,6 +15,7 @@ from diwan.core.hand import events as hand
 from diwan.core.hand.state import EndedHand
 from diwan.core.table import events as table
 from diwan.core.table.hosting import events as hosting
+from diwan.core.table.waiting import events as waiting
 from diwan.history import batches, fold, hand_events, hand_steps, plain_text
 from diwan.history.steps import SeatLine
 from diwan.history.text import clock_text, seat_text
@@ -27,6 +28,7 @@ from tests.unit.wire.strategies import records
 EVERY_EVENT = (
     *get_args(hand.HandEvent.__value__),
     *get_args(hosting.HostingEvent.__value__),
+    *get_args(waiting.WaitingEvent.__value__),
     *get_args(table.TableOnlyEvent.__value__),
 )
 

@@ -34,7 +34,7 @@ def test_every_setting_of_the_contract_is_read():
     said = {
         "name": "B", "seats": 5, "buy_in_min": 30, "buy_in_max": 90, "pause_ms": 1, "reserve_seconds": 1,
         "sit_out_after": 1, "return_minutes": 1, "bots_fill": 1, "chips": table_pb2.CHIP_SOURCE_MATCH,
-        "start": table_pb2.START_MODE_ON_GRANT, "is_private": True,
+        "start": table_pb2.START_MODE_ON_GRANT, "is_private": True, "hold_seconds": 5,
         "time_bank_seconds": 1, "time_bank_gain_seconds": 2, "spectator_delay_events": 3,
         "match": table_pb2.MatchTerms(entry_fee=5),
     }  # fmt: skip

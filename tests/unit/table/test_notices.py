@@ -12,6 +12,7 @@ from diwan.core.table.events import SatOut, SeatReleased
 from diwan.core.table.evolve import evolve
 from diwan.core.table.hosting.events import HostChanged, InvitationRevoked, InvitationSent
 from diwan.core.table.notices import NOTICES_AN_EVENT_MAX, Notice, NoticeKind, Sitter, notices_of
+from diwan.core.table.waiting.events import SeatHeld, WaitEnded
 from services.table.notices import _TOLD_BY, KIND_NUMBER
 from tests.property.test_hosting import Story
 from tests.unit.table.play import Table, asking
@@ -81,6 +82,17 @@ def test_guests_are_told_of_invitations_and_of_the_host_s_role():
     assert kinds([HostChanged("ann", "left", "hal", False, 1)]) == [("ann", "became_host")]  # noqa: FBT003
 
 
+def test_who_waits_is_told_of_the_seat_that_is_kept_and_that_the_wait_is_over_unasked():
+    """CL-6."""
+    assert notices_of(SeatHeld(4, "eve", 60_000, 1), SITTERS) == (
+        Notice(player="eve", kind="seat_ready", seat=4, deadline_ms=60_000),
+    )
+    for cause in ("expired", "closed", "not_invited"):
+        assert notices_of(WaitEnded("eve", cause, 1), {}) == (Notice(player="eve", kind="wait_ended", cause=cause),)
+    for cause in ("seated", "left"):
+        assert notices_of(WaitEnded("eve", cause, 1), {}) == ()
+
+
 def test_a_removed_guest_is_told_once():
     """Who sits is told when the seat is left, everybody else at once."""
     table = Private()
@@ -116,6 +128,7 @@ def test_the_kinds_are_those_of_the_contract_and_every_event_that_tells_is_read(
     assert len(set(KIND_NUMBER.values())) == len(KIND_NUMBER)
     telling = {"TurnBegan", "WindowOpened", "SettingBegan", "AnswerAsked", "SeatFunded", "BuyInRefused", "SatOut"}
     telling |= {"SeatReleased", "InvitationSent", "InvitationRevoked", "GuestRemoved", "HostChanged"}
+    telling |= {"SeatHeld", "WaitEnded"}
     assert {PAYLOADS[name].number for name in telling} == _TOLD_BY
     assert telling <= {kind.__name__ for kind in EVERY_EVENT}
 

@@ -29,6 +29,7 @@ _SMALL = {
     "decision_seconds": 2**31 - 1,
     "pause_ms": 2**31 - 1,
     "reserve_seconds": 2**31 - 1,
+    "hold_seconds": 2**31 - 1,
     "sit_out_after": 2**31 - 1,
     "return_minutes": 2**31 - 1,
     "time_bank_seconds": 2**31 - 1,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from diwan.api.event.v1 import capsa_pb2, hand_pb2, hosting_pb2, table_pb2
+from diwan.api.event.v1 import capsa_pb2, hand_pb2, hosting_pb2, table_pb2, waiting_pb2
 from diwan.api.event.v1.event_pb2 import Event as Envelope
 from diwan.core.games.capsa import events as capsa
 from diwan.core.games.capsa import stakes
@@ -20,6 +20,7 @@ from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.table import events as table
 from diwan.core.table.config import ChipSource, StartMode
 from diwan.core.table.hosting import events as hosting
+from diwan.core.table.waiting import events as waiting
 from diwan.wire import events as wire
 from diwan.wire.mapping import named
 from tests.unit.wire.strategies import records, reveal_of
@@ -30,7 +31,8 @@ STARTED = capsa.CapsaStarted("h", 1, 1, CapsaSettings(), (), 0, b"", (), (), b""
 HAND_EVENTS = get_args(hand.HandEvent.__value__)
 CAPSA_EVENTS = (*get_args(capsa.CapsaOnlyEvent.__value__), *get_args(stakes.StakeEvent.__value__))
 HOSTING_EVENTS = get_args(hosting.HostingEvent.__value__)
-TABLE_EVENTS = (*HOSTING_EVENTS, *get_args(table.TableOnlyEvent.__value__))
+WAITING_EVENTS = get_args(waiting.WaitingEvent.__value__)
+TABLE_EVENTS = (*HOSTING_EVENTS, *WAITING_EVENTS, *get_args(table.TableOnlyEvent.__value__))
 EVERY_EVENT = (*HAND_EVENTS, *CAPSA_EVENTS, *TABLE_EVENTS, LedgerCommitted)
 PAYLOADS = {field.message_type.name: field for field in Envelope.DESCRIPTOR.oneofs_by_name["payload"].fields}
 
@@ -136,6 +138,7 @@ def test_an_event_of_zeros_still_says_what_it_is(kind):
         (get_type_hints(hand.HandVoided)["reason"], hand_pb2.VoidReason),
         (table.SeatCause, table_pb2.SeatCause),
         (hosting.HostCause, hosting_pb2.HostCause),
+        (waiting.WaitCause, waiting_pb2.WaitCause),
         (ChipSource, table_pb2.ChipSource),
         (StartMode, table_pb2.StartMode),
         (capsa.Status, capsa_pb2.CapsaStatus),

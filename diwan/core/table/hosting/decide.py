@@ -245,7 +245,7 @@ def _change(state: TableState, command: ChangeSettings) -> tuple[TableEvent, ...
 
 def _what_stays(state: TableState, config: TableConfig) -> tuple[tuple[str, bool, str], ...]:
     before = state.hosting.settings_next or state.config
-    last = max([seat.seat for seat in state.seats], default=-1)
+    last = max([*[seat.seat for seat in state.seats], *state.line.held], default=-1)
     naiko, naiko_before = config.hand.naiko, before.hand.naiko
     keeps_destellos = naiko is None or naiko_before is None or naiko.max_destellos >= naiko_before.max_destellos
     return (
