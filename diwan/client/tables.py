@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from diwan.api.event.v1 import table_pb2
-from diwan.api.table.v1 import capsa_pb2, exclusions_pb2, history_pb2, lobby_pb2, notices_pb2, view_pb2
+from diwan.api.table.v1 import capsa_pb2, exclusions_pb2, history_pb2, lobby_pb2, notices_pb2, view_pb2, waiting_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1.table_service_pb2_grpc import TableServiceStub
 from diwan.client.connection import Connection, subject_of
@@ -112,6 +112,27 @@ class Tables:
             request_id=request_id or new_request_id(), table_id=table_id, amount=amount, on_behalf_of=player
         )
         return (await self._connection.unary(self._stub.TopUp, request)).result
+
+    async def wait_for_seat(
+        self, table_id: str, *, player: str = "", request_id: str | None = None
+    ) -> waiting_pb2.WaitForSeatResponse:
+        """Stand in line for a seat at a full table; a bot makes room after its hand.
+
+        ``seat`` is there where one is kept already. The view tells of the line, `sit_down` takes the kept seat.
+        """
+        request = waiting_pb2.WaitForSeatRequest(
+            request_id=request_id or new_request_id(), table_id=table_id, on_behalf_of=player
+        )
+        return await self._connection.unary(self._stub.WaitForSeat, request)
+
+    async def stop_waiting(
+        self, table_id: str, *, player: str = "", request_id: str | None = None
+    ) -> waiting_pb2.StopWaitingResponse:
+        """Stand in line no more."""
+        request = waiting_pb2.StopWaitingRequest(
+            request_id=request_id or new_request_id(), table_id=table_id, on_behalf_of=player
+        )
+        return await self._connection.unary(self._stub.StopWaiting, request)
 
     async def set_sitting_out(
         self,

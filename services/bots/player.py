@@ -42,7 +42,7 @@ ASK_AGAIN_SECONDS: Final = 2.0
 
 OUTAGE_WAIT_SECONDS_MAX: Final = 5.0
 
-_GONE: Final = frozenset({"NOT_SEATED", "TABLE_CLOSED", "TABLE_NOT_FOUND", "LEAVING"})
+_GONE: Final = frozenset({"NOT_SEATED", "TABLE_CLOSED", "TABLE_NOT_FOUND", "LEAVING", "INVITATION_REQUIRED"})
 """Reasons that say that there is no seat to play on."""
 
 _TOO_LATE: Final = frozenset({"STALE_TURN", "DEADLINE_PASSED", "NOT_YOUR_TURN", "HAND_OVER", "REQUEST_ID_CONFLICT"})

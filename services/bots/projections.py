@@ -20,6 +20,8 @@ from diwan.core.table.events import (
     TableClosing,
     TableCreated,
 )
+from diwan.core.table.hosting.events import SettingsChanged
+from diwan.core.table.waiting.events import SeatWanted, WaitEnded
 from diwan.wire.events import Event, decode
 
 PLAYED_GAMES: Final = frozenset({"holdem", "omaha", "naiko", "sarab", "capsa"})
@@ -41,6 +43,9 @@ _TOLD: Final = frozenset(
         Envelope.TABLE_CLOSING_FIELD_NUMBER,
         Envelope.MATCH_STARTED_FIELD_NUMBER,
         Envelope.TABLE_CLOSED_FIELD_NUMBER,
+        Envelope.SETTINGS_CHANGED_FIELD_NUMBER,
+        Envelope.SEAT_WANTED_FIELD_NUMBER,
+        Envelope.WAIT_ENDED_FIELD_NUMBER,
     }
 )
 
@@ -48,6 +53,10 @@ _TAKE: Final = """
 insert into taken_seat (table_id, seat, player, sitting)
 select $1, $2, $3, $4 where exists (select from watched_table where table_id = $1)
 on conflict (table_id, seat) do update set player = excluded.player, sitting = excluded.sitting, is_funded = false
+"""
+_WAIT: Final = """
+insert into waiting_person (table_id, player)
+select $1, $2 where exists (select from watched_table where table_id = $1) on conflict do nothing
 """
 
 
@@ -70,7 +79,7 @@ class TableProjection:
 
 async def _apply_one(connection: Connection, table_id: UUID, event: Event) -> None:
     match event:
-        case TableCreated():
+        case TableCreated() | SettingsChanged():
             await _watch(connection, table_id, event.config)
         case BuyInRequested():
             await connection.execute(_TAKE, table_id, event.seat, event.player, UUID(event.transfer_id))
@@ -82,6 +91,11 @@ async def _apply_one(connection: Connection, table_id: UUID, event: Event) -> No
             await _free(connection, table_id, UUID(event.transfer_id))
         case SeatReleased():
             await _free(connection, table_id, UUID(event.sitting))
+        case SeatWanted(player=player):
+            await connection.execute(_WAIT, table_id, player)
+        case WaitEnded(player=player):
+            ended = "delete from waiting_person where table_id = $1 and player = $2"
+            await connection.execute(ended, table_id, player)
         case TableClosing() | MatchStarted():  # A match takes nobody any more.
             await connection.execute("update watched_table set is_closing = true where table_id = $1", table_id)
         case TableClosed():
@@ -89,13 +103,15 @@ async def _apply_one(connection: Connection, table_id: UUID, event: Event) -> No
 
 
 async def _watch(connection: Connection, table_id: UUID, config: TableConfig) -> None:
-    if not config.bots_fill or config.game not in PLAYED_GAMES:
+    """Remember a table of a game that we play; one that wants no bots may come to want some by a change of settings."""
+    if config.game not in PLAYED_GAMES:
         return
     # A match costs its entry: both bounds are that.
     usual = BUY_IN_BLINDS * config.hand.big_blind if config.capsa is None else BUY_IN_RESERVES * config.buy_in_min
     buy_in = max(config.buy_in_min, min(config.buy_in_max, usual))
     await connection.execute(
-        "insert into watched_table (table_id, seats, bots_fill, buy_in) values ($1, $2, $3, $4)",
+        "insert into watched_table (table_id, seats, bots_fill, buy_in) values ($1, $2, $3, $4)"
+        " on conflict (table_id) do update set seats = $2, bots_fill = $3, buy_in = $4",
         *(table_id, config.seats, config.bots_fill, buy_in),
     )
 

@@ -41,8 +41,11 @@ select t.table_id::text, t.buy_in, t.seats, t.bots_fill, t.is_closing,
        (select count(*) from taken_seat s where s.table_id = t.table_id
         and not exists (select from assignment a where a.table_id = t.table_id and a.player = s.player)) as others,
        (select count(*) from assignment a where a.table_id = t.table_id and not a.is_leaving) as staying,
-       (select count(*) from assignment a where a.table_id = t.table_id and a.is_leaving) as leaving
-from watched_table t order by t.table_id
+       (select count(*) from assignment a where a.table_id = t.table_id and a.is_leaving) as leaving,
+       (select count(*) from waiting_person w where w.table_id = t.table_id) as waiting
+from watched_table t
+where t.bots_fill > 0 or exists (select from assignment a where a.table_id = t.table_id)
+order by t.table_id
 """
 _ASSIGNMENTS: Final = """
 select player, table_id::text, request_id::text, buy_in, is_leaving from assignment order by assigned_at, player
@@ -78,6 +81,7 @@ class Roster:
                             staying=row["staying"],
                             leaving=row["leaving"],
                             is_closing=row["is_closing"],
+                            waiting=row["waiting"],
                         ),
                     )
                     for row in tables

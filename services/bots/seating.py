@@ -16,6 +16,8 @@ class Occupancy(Struct, frozen=True):
     leaving: int
     """Our bots that will stand up; they hold their seats until then."""
     is_closing: bool = False
+    waiting: int = 0
+    """People in line; seats are kept for them, and the table itself lets our bots go where none is free (CL-6)."""
 
 
 def wanted_change(table: Occupancy) -> int:
@@ -26,10 +28,12 @@ def wanted_change(table: Occupancy) -> int:
     """
     if table.is_closing:
         return 0
-    players = table.others + table.staying
+    players = table.others + table.staying + table.waiting
     taken = players + table.leaving
     if players < table.bots_fill:
         return max(0, min(table.bots_fill - players, table.seats - taken))
+    if table.waiting:
+        return 0
     is_full = taken >= table.seats
     if is_full and table.staying and not table.leaving and players > table.bots_fill:
         return -1

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 
-from diwan.api.table.v1 import exclusions_pb2, history_pb2, hosting_pb2, notices_pb2
+from diwan.api.table.v1 import exclusions_pb2, history_pb2, hosting_pb2, notices_pb2, waiting_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.calls import Call
 from diwan.chassis.pace import Pace
@@ -92,6 +92,14 @@ class TableServicer(TableStreams):
         """Leave."""
         answer = await self._seats.stand_up(request, call)
         return pb.StandUpResponse(result=result_message(request.request_id, answer))
+
+    async def WaitForSeat(self, request: waiting_pb2.WaitForSeatRequest, call: Call) -> waiting_pb2.WaitForSeatResponse:
+        """Stand in line for a seat."""
+        return await self._seats.wait_for_seat(request, call)
+
+    async def StopWaiting(self, request: waiting_pb2.StopWaitingRequest, call: Call) -> waiting_pb2.StopWaitingResponse:
+        """Stand in line no more."""
+        return await self._seats.stop_waiting(request, call)
 
     async def Act(self, request: pb.ActRequest, call: Call) -> pb.ActResponse:
         """Decide."""

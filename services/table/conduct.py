@@ -13,6 +13,7 @@ from diwan.core.table.games import plan_next_hand
 from diwan.core.table.planning import NextHand
 from diwan.core.table.playing import OpenClock, expiry, is_well_begun, live_of, open_clock
 from diwan.core.table.state import TableState
+from diwan.core.table.waiting.commands import ExpireHold
 from services.table.cards import DeckLost
 from services.table.ids import hand_id_of
 from services.table.seeds import COMMIT_MS, FIRST_HAND_MS
@@ -26,6 +27,9 @@ GRACE_MS: Final = 5_000
 
 FAULTS_MAX: Final = 3
 """A hand whose clock fails so often running is voided, chips back: no table hangs for ever (H9)."""
+
+HOLD_GRACE_MS: Final = 10_000
+"""The least that a seat is kept for after an outage of ours."""
 
 _RETRY_MS: Final = 1_000
 
@@ -41,6 +45,7 @@ class Conduct:
         self._faults = 0
         self._not_before_ms = 0
         self._refusals_told_of = 0
+        self._holds_from_ms = 0
 
     async def _give_up_seats(self, state: TableState, now: int) -> None:
         """Stand up whoever did not come back in time, with the chips, after the hand (G2)."""
@@ -52,12 +57,24 @@ class Conduct:
                 await self._actor.by_itself(StandUp(player, "disconnected", now))
             presence.forget(player)
 
+    # ---- the line for a seat ----------------------------------------------------------------------------------------
+
+    def _hold_due_ms(self, state: TableState) -> int | None:
+        """Return when the first seat has been kept for long enough; never while nobody could have come for it (O7)."""
+        untils = [waiter.until_ms for waiter in state.line.waiters if waiter.seat is not None]
+        return max(min(untils), self._holds_from_ms) if untils else None
+
+    async def _expire_hold(self, state: TableState, now: int) -> None:
+        first = min((each for each in state.line.waiters if each.seat is not None), key=lambda each: each.until_ms)
+        await self._actor.by_itself(ExpireHold(first.player, now))
+
     # ---- after a claim ----------------------------------------------------------------------------------------------
 
     async def resume(self) -> None:
         """Go on with what the log holds: the deck back from the vault, the open decision with its time back (O7, H9)."""
         actor = self._actor
         actor.stalled_ms = 0
+        self._holds_from_ms = actor.clock.now_ms() + HOLD_GRACE_MS
         self._ready_since_ms = None
         if not actor.state.is_running:
             return
@@ -93,6 +110,8 @@ class Conduct:
         if state.is_closed:
             return None
         due = self._wanted_ms(state)
+        if (held := self._hold_due_ms(state)) is not None:
+            due = held if due is None else min(due, held)
         given_up = self._actor.presence.given_up_ms(state)
         if given_up is not None:
             due = given_up if due is None else min(due, given_up)
@@ -143,7 +162,10 @@ class Conduct:
         actor, state = self._actor, self._actor.state
         wanted = self._wanted_ms(state)
         if wanted is None or now < wanted:
-            await self._give_up_seats(state, now)
+            if (held := self._hold_due_ms(state)) is not None and now >= held:
+                await self._expire_hold(state, now)
+            else:
+                await self._give_up_seats(state, now)
             return
         if state.is_running:
             clock = open_clock(state.hand)

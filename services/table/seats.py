@@ -1,8 +1,10 @@
 """Sitting down, bringing chips, sitting out, leaving, deciding: requests of a seat's holder as asks of its table."""
 
+from functools import partial
 from uuid import UUID
 
 from diwan.api.table.v1 import table_service_pb2 as pb
+from diwan.api.table.v1 import waiting_pb2
 from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
 from diwan.chassis.errors import rejected_of
@@ -13,6 +15,8 @@ from diwan.core.table.commands import CloseTable, RequestSeat, RequestTopUp, Sit
 from diwan.core.table.events import BuyInRequested, SeatCause, TableEvent
 from diwan.core.table.hosting.entry import check_entry
 from diwan.core.table.state import TableState
+from diwan.core.table.waiting.commands import StopWaiting, WaitForSeat
+from diwan.core.table.waiting.events import SeatHeld
 from services.table import fields
 from services.table.acting import acting, answering, play_hash, using
 from services.table.actor import Actor
@@ -27,7 +31,12 @@ from services.table.saga import BuyIns
 from services.table.tables import Tables
 
 type SeatRequest = (
-    pb.SitDownRequest | pb.TopUpRequest | pb.SetSittingOutRequest | pb.StandUpRequest | pb.CloseTableRequest
+    pb.SitDownRequest
+    | pb.TopUpRequest
+    | pb.SetSittingOutRequest
+    | pb.StandUpRequest
+    | waiting_pb2.WaitForSeatRequest
+    | waiting_pb2.StopWaitingRequest
 )
 type PlayedRequest = (
     pb.ActRequest | pb.UsePowerRequest | pb.AnswerAnchorRequest | pb.ActCapsaRequest | pb.SetPairStakeRequest
@@ -147,6 +156,33 @@ class Seats:
             cause = "yielded"
         return await self._ask(actor, request, call, lambda _: StandUp(player, cause, actor.clock.now_ms(), by))
 
+    async def wait_for_seat(
+        self, request: waiting_pb2.WaitForSeatRequest, call: Call
+    ) -> waiting_pb2.WaitForSeatResponse:
+        """Stand in line for a seat; says so where one is kept already (CL-6)."""
+        player, actor = await self._asked(request, call)
+        kept = await self._exclusions.of(player)
+
+        def build(state: TableState) -> WaitForSeat:
+            check_entry(state, player, actor.clock.now_ms())
+            kept.check(state, player)
+            return WaitForSeat(player, actor.clock.now_ms())
+
+        answer = await self._ask(actor, request, call, build, reply=partial(_wait_reply, player), changes_of=player)
+        response = waiting_pb2.WaitForSeatResponse.FromString(answer.reply)
+        response.version = answer.first_version
+        return response
+
+    async def stop_waiting(
+        self, request: waiting_pb2.StopWaitingRequest, call: Call
+    ) -> waiting_pb2.StopWaitingResponse:
+        """Stand in line no more."""
+        player, actor = await self._asked(request, call)
+        answer = await self._ask(
+            actor, request, call, lambda _: StopWaiting(player, actor.clock.now_ms()), changes_of=player
+        )
+        return waiting_pb2.StopWaitingResponse(version=answer.first_version)
+
     async def act(self, request: pb.ActRequest, call: Call) -> Answer:
         """Decide; the same request id by stream is the same request."""
         player, actor = await self._asked(request, call)
@@ -224,7 +260,7 @@ class Seats:
 
     async def _asked(
         self,
-        request: pb.SitDownRequest | pb.TopUpRequest | pb.SetSittingOutRequest | pb.StandUpRequest | PlayedRequest,
+        request: SeatRequest | PlayedRequest,
         call: Call,
     ) -> tuple[str, Actor]:
         # Who may ask at all stands in the contract; an operator removes whom it names.
@@ -235,7 +271,7 @@ class Seats:
     async def _ask(
         self,
         actor: Actor,
-        request: SeatRequest,
+        request: SeatRequest | pb.CloseTableRequest,
         call: Call,
         build: Build,
         reply: Reply = no_reply,
@@ -264,3 +300,11 @@ def _seat_reply(events: tuple[TableEvent, ...]) -> bytes:
     """Record which seat it was: a later asker is told the same."""
     assert isinstance(events[0], BuyInRequested), "sitting down begins with the request"  # noqa: S101
     return pb.SitDownResponse(seat=events[0].seat).SerializeToString()
+
+
+def _wait_reply(player: str, events: tuple[TableEvent, ...]) -> bytes:
+    """Record the seat that is kept for who has just come into the line, where there is one."""
+    held = next((each for each in events if isinstance(each, SeatHeld) and each.player == player), None)
+    if held is None:
+        return waiting_pb2.WaitForSeatResponse().SerializeToString()
+    return waiting_pb2.WaitForSeatResponse(seat=held.seat, until_ms=held.until_ms).SerializeToString()

@@ -4,11 +4,11 @@
 create table watched_table (
     table_id uuid primary key,
     seats smallint not null check (seats between 2 and 9),
-    bots_fill smallint not null check (bots_fill between 1 and 9),
+    bots_fill smallint not null check (bots_fill between 0 and 9),
     buy_in bigint not null check (buy_in >= 0),
     is_closing boolean not null default false
 );
-comment on table watched_table is 'Open tables that want bots; a closed one is forgotten.';
+comment on table watched_table is 'Open tables of games that bots play, also those that want none now; a closed one is forgotten.';
 
 create table taken_seat (
     table_id uuid not null references watched_table on delete cascade,
@@ -19,6 +19,13 @@ create table taken_seat (
     primary key (table_id, seat)
 );
 comment on column taken_seat.sitting is 'The transfer that brought the first chips: it names this stay.';
+
+create table waiting_person (
+    table_id uuid not null references watched_table on delete cascade,
+    player text not null,
+    primary key (table_id, player)
+);
+comment on table waiting_person is 'People in line for a seat: bots leave room for them.';
 
 create table assignment (
     player text primary key,
@@ -31,8 +38,8 @@ create table assignment (
 comment on table assignment is 'Written before a seat is asked for, so that a restart asks again under the same id.';
 create index assignment_of_table on assignment (table_id);
 
-grant select, insert, update, delete on watched_table, taken_seat, assignment to store_writer;
-grant select on watched_table, taken_seat, assignment to store_reader;
+grant select, insert, update, delete on watched_table, taken_seat, waiting_person, assignment to store_writer;
+grant select on watched_table, taken_seat, waiting_person, assignment to store_reader;
 
 -- migrate:down
-drop table assignment, taken_seat, watched_table;
+drop table assignment, waiting_person, taken_seat, watched_table;

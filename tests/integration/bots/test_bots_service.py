@@ -153,6 +153,30 @@ async def test_play_goes_on_after_a_service_was_killed(stack, operator, service)
     await close(operator, table.table_id)
 
 
+async def test_a_bot_yields_to_who_waits_at_a_table_that_is_full_as_it_asked_and_none_retakes_the_seat(stack, operator):
+    """CL-6: given a table filled with bots alone, when a person stands in line, then one bot goes for that person."""
+    table = await operator.tables.create(config("yielding", seats=3, bots_fill=3))
+    before = await hands_played(operator, table.table_id, 3)
+    assert len(bots_in(before)) == 3
+    async with client_of(stack, "waiting-eve", Role.PLAYER) as eve:
+        await eve.wallet.open_account()
+        await eve.tables.wait_for_seat(table.table_id)
+        kept = await until(
+            lambda: eve.tables.get(table.table_id), lambda seen: not seen.waiting or seen.waiting[0].HasField("seat")
+        )
+        assert len(bots_in(kept)) == 2
+        hand_no = kept.hand.hand_no
+        later = await hands_played(operator, table.table_id, hand_no + 3)
+        assert len(bots_in(later)) == 2, "the two play on, and no third comes for the kept seat"
+        answer = await eve.tables.sit_down(table.table_id, 100)
+        assert answer.seat == kept.waiting[0].seat
+        seated = await eve.tables.get(table.table_id)
+        assert len(bots_in(seated)) == 2
+        causes = await causes_of_leaving(operator, table.table_id)
+        assert causes.count("yielded") == 1
+    await close(operator, table.table_id)
+
+
 async def test_a_bot_makes_room_for_people(stack, operator):
     """CL-6: given a full table with more players than asked for, then a bot goes after its hand."""
     hand = HAND | {"decision_seconds": 1}

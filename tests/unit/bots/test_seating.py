@@ -15,8 +15,8 @@ from services.bots.seating import Occupancy, wanted_change
 from services.bots.settings import BotsSettings
 
 
-def table(*, seats=6, fill=4, others=0, staying=0, leaving=0, is_closing=False) -> Occupancy:
-    return Occupancy(seats, fill, others, staying, leaving, is_closing)
+def table(*, seats=6, fill=4, others=0, staying=0, leaving=0, is_closing=False, waiting=0) -> Occupancy:
+    return Occupancy(seats, fill, others, staying, leaving, is_closing, waiting)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,13 @@ def table(*, seats=6, fill=4, others=0, staying=0, leaving=0, is_closing=False) 
         # The leaving bot still holds the last seat.
         (table(seats=2, fill=2, others=0, staying=1, leaving=1), 0),
         (table(is_closing=True), 0),
+        # Who waits gets a bot's seat from the table itself, and no bot retakes it.
+        (table(fill=6, staying=6, waiting=1), 0),
+        (table(fill=6, staying=5, waiting=1), 0),
+        (table(fill=6, others=1, staying=3, leaving=1, waiting=1), 0),
+        (table(fill=6, others=1, staying=3, waiting=1), 1),
+        (table(others=3, staying=3, waiting=2), 0),
+        (table(fill=0), 0),
         (table(others=3, staying=3, is_closing=True), 0),
     ],
 )

@@ -37,6 +37,9 @@ def _wait(state: TableState, command: WaitForSeat) -> SeatWanted:
     check_entry(state, command.player, command.now_ms)
     if state.is_closing:
         raise Rejected(Reason.TABLE_CLOSED, table_id=state.table_id)
+    if state.config.chips == "match":
+        # It begins when its seats are full, and nobody comes late.
+        raise Rejected(Reason.MATCH_STARTED)
     if state.seat_of(command.player) is not None:
         raise Rejected(Reason.ALREADY_SEATED, table_id=state.table_id)
     if state.line.of(command.player) is not None:
