@@ -116,6 +116,16 @@ class Batch:
             self.refusals.setdefault(key, result.name)
         return Outcome((Verdict(key, result, next_at_ms=next_at_ms),), is_done=False)
 
+    def rule_out(self, key: str, reason: str) -> bool:
+        """See to it that no transfer of this id ever comes to be, which none has yet; False where that is so already.
+
+        It is also where a hold has the id: transfers and holds share one space of ids, and a hold is not refused by it.
+        """
+        if key in self.holds or self.first_reason(key) is not None:
+            return False
+        self.refusals[key] = reason
+        return True
+
     # Accounts
 
     def open(self, opens: Iterable[AccountOpened], before: Before) -> bool:

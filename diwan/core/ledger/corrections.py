@@ -63,15 +63,15 @@ def refund(batch: Batch, request: Refund) -> Outcome:
     A purchase that was never credited never will be: its refund came first.
     """
     key = named_id(request.purchase_id, "refunded")
+    if key in batch.holds:
+        return batch.refuse(key, Result.EXISTS_WITH_DIFFERENT_KIND)
     there, short = batch.transfers.get(key), batch.short_of.get(request.purchase_id)
     if there is not None or short is not None:
         verdict = Verdict(key, Result.EXISTS, amount=0 if there is None else there.amount)
         return Outcome((verdict,), is_done=True, shortfall=0 if short is None else short.amount)
     purchase = batch.transfers.get(request.purchase_id)
     if purchase is None:
-        is_new = batch.first_reason(request.purchase_id) is None
-        if is_new:
-            batch.refusals[request.purchase_id] = Result.PURCHASE_REFUNDED.name
+        is_new = batch.rule_out(request.purchase_id, Result.PURCHASE_REFUNDED.name)
         return Outcome((Verdict(key, Result.CREATED if is_new else Result.EXISTS),), is_done=True)
     if purchase.transfer_id in batch.reversed_by:
         return batch.refuse(key, Result.ALREADY_REVERSED)

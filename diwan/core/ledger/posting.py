@@ -184,8 +184,7 @@ def _refuse(batch: Batch, request: LinkedSet, results: list[Result]) -> Outcome:
 def _revoke(batch: Batch, request: Revocation) -> Outcome:
     there = batch.transfers.get(request.transfer_id)
     if there is None:
-        if batch.first_reason(request.transfer_id) is None:
-            batch.refusals[request.transfer_id] = request.reason
+        batch.rule_out(request.transfer_id, request.reason)
         return Outcome((), is_done=True)
     back = Transfer(
         named_id(request.transfer_id, "returned"),

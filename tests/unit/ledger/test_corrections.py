@@ -11,6 +11,7 @@ from diwan.core.ledger.accounts import (
     named_id,
     pot_account,
 )
+from diwan.core.ledger.books import Transfer
 from diwan.core.ledger.corrections import REFUNDED
 from diwan.core.ledger.moves import GIVES_ALTHOUGH_FROZEN, MOVES, WITHHELD_WHILE_FROZEN
 from diwan.core.ledger.policies import Policies
@@ -22,6 +23,7 @@ from diwan.core.ledger.requests import (
     Refund,
     Result,
     Reversal,
+    Revocation,
 )
 from tests.unit.ledger.ledgers import AMAL, DINA, POOL, an_id, available, balance, given, results, transfer, when
 
@@ -271,3 +273,29 @@ def test_a_purchase_that_an_operator_took_back_is_not_refunded_again():
     decision, _ = when(books, Refund(BOUGHT_ID, "refund"))
 
     assert results(decision.outcomes) == [Result.ALREADY_REVERSED]
+
+
+def test_what_is_ruled_out_is_no_refusal_of_a_hold_that_has_the_id():
+    """L5: transfers and holds share one space of ids, so with the hold there no such transfer can come to be anyway."""
+    held, receipt = (
+        transfer("hold", AMAL, POOL, 10, "entry"),
+        Transfer(BOUGHT_ID, AMAL.account_id, POOL.account_id, 10, "entry", "c"),
+    )
+    books = given(HoldPlacement(held, 1000), HoldPlacement(receipt, 1000))
+
+    decision, after = when(books, Revocation(an_id("hold"), "TABLE_CLOSED", "table/1"), Refund(BOUGHT_ID, "c"))
+    later, _ = when(after, LinkedSet((held,)), BOUGHT)
+
+    assert [outcome.is_done for outcome in decision.outcomes] == [True, True]
+    assert decision.event is None
+    assert results(later.outcomes) == [Result.EXISTS_WITH_DIFFERENT_KIND] * 2
+
+
+def test_a_refund_whose_id_a_hold_has_is_refused_and_moves_nothing():
+    refund_id = named_id(BOUGHT_ID, "refunded")
+    books = given(BOUGHT, HoldPlacement(Transfer(refund_id, AMAL.account_id, POOL.account_id, 10, "entry", "c"), 1000))
+
+    decision, _ = when(books, Refund(BOUGHT_ID, "c"))
+
+    assert results(decision.outcomes) == [Result.EXISTS_WITH_DIFFERENT_KIND]
+    assert decision.event is None
