@@ -17,6 +17,7 @@ from diwan.client.fair import ProofKeeper, SeedKeeper
 from diwan.client.streams import (
     PATIENCE_SECONDS,
     Backoff,
+    is_unknown_version,
     read_message,
     version_after,
     write_message,
@@ -306,7 +307,10 @@ class SeatStream:
                 await self._take(message)
             return True
         except DiwanError as error:
-            await self._backoff.wait(error)
+            if is_unknown_version(error, self._attach.after_version):
+                self._attach.after_version = 0
+            else:
+                await self._backoff.wait(error)
             return False
         finally:
             self._call = None

@@ -27,6 +27,14 @@ def version_after(message: pb.WatchResponse | pb.PlayResponse, version: int) -> 
     return max(version, newest, update.view.version if update.HasField("view") else 0)
 
 
+def is_unknown_version(error: DiwanError, version: int) -> bool:
+    """Say whether the server does not know the version that we go on from: then everything is asked for anew.
+
+    So it is after a seat was left at a table that shows itself late to spectators.
+    """
+    return error.reason == "VERSION_OUT_OF_RANGE" and version != 0
+
+
 class Backoff:
     """Waits a little longer after each failure in a row, until patience ends."""
 
@@ -99,7 +107,10 @@ class Watching:
                 message = await read_message(self._call)
             except DiwanError as error:
                 self.cancel()
-                await self._backoff.wait(error)
+                if is_unknown_version(error, self._request.after_version):
+                    self._request.after_version = 0
+                else:
+                    await self._backoff.wait(error)
                 continue
             except BaseException:
                 self.cancel()

@@ -99,7 +99,7 @@ class Actor:
         self.clock = loaded.clock
         self.silent_since_ms = loaded.silent_since_ms
         self._stream = loaded.stream
-        self.hub.reset(loaded.state, loaded.recent)
+        self.hub.reset(loaded.state, loaded.recent, loaded.behind)
 
     @property
     def epoch(self) -> int:

@@ -51,7 +51,7 @@ class TableServicer(TableStreams):
     async def CreateTable(self, request: pb.CreateTableRequest, call: Call) -> pb.CreateTableResponse:
         """Open a table."""
         actor = await self._creation.create(request, call)
-        return pb.CreateTableResponse(table=view_of(actor), conditions=conditions_for(coming(actor.state)))
+        return pb.CreateTableResponse(table=view_of(actor, None), conditions=conditions_for(coming(actor.state)))
 
     async def GetTable(self, request: pb.GetTableRequest, call: Call) -> pb.GetTableResponse:
         """Return a table as everybody at it sees it."""
@@ -59,7 +59,9 @@ class TableServicer(TableStreams):
         actor = await self._tables.get(fields.an_id(request.table_id, "table_id"))
         let_in(actor, viewer)
         return pb.GetTableResponse(
-            table=view_of(actor), conditions=conditions_for(coming(actor.state)), presence=actor.who_is_there()
+            table=view_of(actor, viewer.player),
+            conditions=conditions_for(coming(actor.state)),
+            presence=actor.who_is_there(),
         )
 
     async def ListTables(self, request: pb.ListTablesRequest, call: Call) -> pb.ListTablesResponse:

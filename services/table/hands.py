@@ -59,9 +59,19 @@ class Hands:
         events = await self._store.read(place.table_id, place.first_version - 1, limit)
         if not viewer.is_staff and await self._is_private(place.table_id):
             self._check_known(place, events, viewer)
+        if not last:
+            events = await self._as_far_as_shown(place.table_id, events, viewer)
         return pb.GetHandResponse(
             table_id=str(place.table_id), events=map(stored_event_message, events), is_ended=bool(last)
         )
+
+    async def _as_far_as_shown(self, table_id: UUID, events: list[StoredEvent], viewer: Viewer) -> list[StoredEvent]:
+        """Return of a running hand what the viewer may see of its table; raises HAND_NOT_FOUND where that is nothing."""
+        newest = (await self._tables.get(table_id)).hub.version_for(viewer.player)
+        seen = [event for event in events if event.version <= newest]
+        if not seen:
+            raise Rejected("HAND_NOT_FOUND")
+        return seen
 
     def _check_known(self, place: HandPlace, events: Iterable[StoredEvent], viewer: Viewer) -> None:
         """Raise INVITATION_REQUIRED unless the viewer was dealt in, or may see the table where it is alive."""

@@ -7,13 +7,18 @@ from itertools import islice
 from typing import Final
 
 from diwan.chassis.store import StoredEvent
+from diwan.core.cards import Card
 from diwan.core.decider import Rejected
+from diwan.core.hand.events import Position
 from diwan.core.redact import private_view, public_view
 from diwan.core.table.state import TableState
 from diwan.wire.views import ViewWriter, private_view_message
 from services.table.cards import HandCards
 from services.table.frames import UpdateFrame, heartbeat_frame, private_frame, stored_event_bytes
+from services.table.gallery import Gallery, Step
 from services.table.watchers import Watcher
+
+type Cards = Mapping[Position, Card]
 
 RECENT_EVENTS: Final = 512
 """Events kept for watchers who come back; whoever missed more gets a snapshot, which is shorter."""
@@ -43,16 +48,40 @@ class Hub:
         self._state: TableState | None = None
         self._view: bytes | None = None
         self._presence: bytes | None = None
+        self._gallery = Gallery()
 
-    def reset(self, state: TableState, recent: Sequence[StoredEvent]) -> None:
-        """Begin, or begin again after a claim: whoever watches goes on from a snapshot."""
+    def reset(
+        self, state: TableState, recent: Sequence[StoredEvent], behind: Sequence[tuple[TableState, Cards]] = ()
+    ) -> None:
+        """Begin, or begin again after a claim: whoever watches goes on from a snapshot.
+
+        ``behind`` is the table as spectators have been shown it, where that is less, and after each batch since but the
+        last; each with its cards.
+        """
         self._recent.clear()
         self._recent.extend((event.version, stored_event_bytes(event)) for event in recent[-RECENT_EVENTS:])
         self._writer = ViewWriter(state.config, state.hosting.settings_next)
         self._state, self._view = state, None
+        self._reset_gallery(state, behind)
         for watcher in self._watchers:
             for frame in self.snapshot(watcher):
                 watcher.push(frame)
+
+    def _reset_gallery(self, state: TableState, behind: Sequence[tuple[TableState, Cards]]) -> None:
+        if behind:
+            (shown, cards), *later = behind
+            held, before = [], shown.version
+            for after, after_cards in (*later, (state, self._cards.by_position)):
+                events = [raw for version, raw in self._recent if before < version <= after.version]
+                view = self._written(after, after_cards)
+                held.append(Step(after.version, UpdateFrame(events, view), view))
+                before = after.version
+            self._gallery.reset(shown.version, self._written(shown, cards), held)
+        elif state.config.spectator_delay_events:
+            # Written now, while the cards are those of this hand.
+            self._gallery.reset(state.version, self.view_bytes())
+        else:
+            self._gallery.reset()
 
     def publish(self, state: TableState, stored: Sequence[StoredEvent], *, shown_to: Collection[str] = ()) -> None:
         """Tell everybody what has happened, and the players in ``shown_to`` the cards that are new to them."""
@@ -60,9 +89,47 @@ class Hub:
         self._state, self._view = state, None
         events = [stored_event_bytes(event) for event in stored]
         self._recent.extend((event.version, raw) for event, raw in zip(stored, events, strict=True))
-        if not self._watchers:
-            return
-        self._tell_all(UpdateFrame(events, self.view_bytes()), shown_to)
+        if self._gallery.is_behind or state.config.spectator_delay_events:
+            view = self.view_bytes()
+            self._tell_apart(Step(state.version, UpdateFrame(events, view), view), shown_to)
+        elif self._watchers:
+            self._tell_all(UpdateFrame(events, self.view_bytes()), shown_to)
+
+    def _tell_apart(self, step: Step, shown_to: Collection[str]) -> None:
+        """Tell seats what has happened, and spectators what is no longer held back (S8)."""
+        gallery, state = self._gallery, self._known
+        shown = gallery.take(state, step)
+        for watcher in self._watchers:
+            if self._is_spectator(watcher.player):
+                watcher.settle()
+                for late in gallery.new_to(watcher, shown):
+                    watcher.push(late.update.frame)
+                continue
+            for missed in gallery.missing(watcher, shown):
+                if missed is step:
+                    watcher.update(step.update)
+                else:
+                    watcher.push(missed.update.frame)
+            gallery.told(watcher, state.version)
+            if watcher.player in shown_to and (private := self._private(watcher)) is not None:
+                watcher.push(private)
+        gallery.moved(shown)
+
+    def _is_spectator(self, player: str | None) -> bool:
+        """Say whether somebody sees the table without a seat; one that is not paid for yet is none."""
+        seat = None if player is None else self._known.seat_of(player)
+        return seat is None or not seat.is_funded
+
+    def _is_late(self, player: str | None) -> bool:
+        return self._gallery.is_behind and self._is_spectator(player)
+
+    def view_for(self, player: str | None) -> bytes:
+        """Return the public view as somebody may see it now; None is nobody with a seat."""
+        return self._gallery.view if self._is_late(player) else self.view_bytes()
+
+    def version_for(self, player: str | None) -> int:
+        """Return the newest version that somebody may see; None is nobody with a seat."""
+        return self._gallery.version if self._is_late(player) else self._known.version
 
     def _follow_settings(self, state: TableState) -> None:
         known = self._known
@@ -97,13 +164,13 @@ class Hub:
     def view_bytes(self) -> bytes:
         """Return the public view, serialised once a state."""
         if self._view is None:
-            state, writer = self._known, self._writer
-            assert writer is not None, "a hub is reset before it is used"  # noqa: S101
-            shown = public_view(
-                state, self._cards.by_position, names=self._names, next_hand_id=self._next_hand_id(state)
-            )
-            self._view = writer.write(shown)
+            self._view = self._written(self._known, self._cards.by_position)
         return self._view
+
+    def _written(self, state: TableState, cards: Cards) -> bytes:
+        assert self._writer is not None, "a hub is reset before it is used"  # noqa: S101
+        shown = public_view(state, cards, names=self._names, next_hand_id=self._next_hand_id(state))
+        return self._writer.write(shown)
 
     def attach(self, watcher: Watcher, after_version: int) -> None:
         """Let a watcher in: what it missed, or a snapshot, then its own cards; raises VERSION_OUT_OF_RANGE.
@@ -112,6 +179,8 @@ class Hub:
         """
         for frame in self._caught_up(watcher, after_version):
             watcher.push(frame)
+        if not self._is_late(watcher.player):
+            self._gallery.told(watcher, self._known.version)
         if self._presence is not None:
             watcher.push(self._presence)
         if self._known.is_closed:
@@ -130,6 +199,7 @@ class Hub:
         """Let a watcher go."""
         self._watchers.discard(watcher)
         self._to_wake.pop(watcher, None)
+        self._gallery.forget(watcher)
 
     @property
     def has_watchers(self) -> bool:
@@ -165,11 +235,12 @@ class Hub:
     def heartbeat(self, now_ms: int) -> None:
         """Tell everybody that the table lives, and end the streams of those who seem not to."""
         frame = heartbeat_frame(now_ms, self._known.version)
+        late = heartbeat_frame(now_ms, self._gallery.version) if self._gallery.is_behind else frame
         for watcher in list(self._watchers):
             if watcher.is_dead():
                 watcher.end(Rejected("READER_SILENT"))
             elif not watcher.waiting:
-                watcher.push(frame)
+                watcher.push(late if self._is_late(watcher.player) else frame)
 
     def end(self, why: Rejected | None) -> None:
         """End all streams."""
@@ -179,7 +250,9 @@ class Hub:
 
     def snapshot(self, watcher: Watcher) -> list[bytes]:
         """Return the frames that a watcher goes on from, whatever it knew before."""
-        frames = [UpdateFrame([], self.view_bytes(), is_snapshot=True).frame]
+        if not self._is_late(watcher.player):
+            self._gallery.told(watcher, self._known.version)
+        frames = [UpdateFrame([], self.view_for(watcher.player), is_snapshot=True).frame]
         private = self._private(watcher)
         return frames if private is None else [*frames, private]
 
@@ -189,16 +262,16 @@ class Hub:
         return self._state
 
     def _caught_up(self, watcher: Watcher, after_version: int) -> list[bytes]:
-        newest = self._known.version
+        newest = self.version_for(watcher.player)
         if not 0 <= after_version <= newest:
             raise Rejected("VERSION_OUT_OF_RANGE", version=newest)
         oldest = self._recent[0][0] if self._recent else newest + 1
         if after_version in {0, newest} or after_version + 1 < oldest:
             return self.snapshot(watcher)
-        missed = [raw for version, raw in self._recent if version > after_version]
+        missed = [raw for version, raw in self._recent if after_version < version <= newest]
         chunks = [missed[start : start + EVENTS_A_FRAME] for start in range(0, len(missed), EVENTS_A_FRAME)]
         frames = [UpdateFrame(chunk, None).frame for chunk in chunks[:-1]]
-        frames.append(UpdateFrame(chunks[-1], self.view_bytes()).frame)
+        frames.append(UpdateFrame(chunks[-1], self.view_for(watcher.player)).frame)
         private = self._private(watcher)
         return frames if private is None else [*frames, private]
 

@@ -1,5 +1,6 @@
 """What a claim gives a table's owner to go on from, and how it is read from the log."""
 
+from collections import deque
 from uuid import UUID
 
 import msgspec
@@ -8,6 +9,7 @@ from diwan.chassis.store import StoredEvent
 from diwan.core.cards import Card
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
+from diwan.core.table.checking import SPECTATOR_DELAY_MAX
 from diwan.core.table.events import TableEvent
 from diwan.core.table.evolve import evolve
 from diwan.core.table.playing import StartedEvent
@@ -21,7 +23,8 @@ from services.table.stream import TableStream
 class Loaded(msgspec.Struct):
     """A table as its log tells it.
 
-    ``recent`` are the newest events as stored, ``silent_since_ms`` is when the last of them before the claim was.
+    ``recent`` are the newest events as stored, ``silent_since_ms`` is when the last of them before the claim was,
+    ``behind`` the table as spectators had been shown it, where that is less, and as it went on (S8).
     """
 
     stream: TableStream
@@ -29,6 +32,7 @@ class Loaded(msgspec.Struct):
     recent: list[StoredEvent]
     clock: TableClock
     silent_since_ms: int
+    behind: list[tuple[TableState, dict[int, Card]]]
 
 
 class HandPlace(msgspec.Struct, frozen=True):
@@ -51,9 +55,30 @@ class Fold:
         self.hands: list[tuple[HandPlace, str]] = []
         self.silent_since_ms = 0
         self._last_ms = 0
+        self._command: UUID | None = None
+        # The table after each of the newest batches, as spectators may have to see it; with the cards shown in it.
+        self._trail: deque[tuple[TableState, dict[int, Card]]] = deque(maxlen=SPECTATOR_DELAY_MAX + 1)
+
+    def behind(self) -> list[tuple[TableState, dict[int, Card]]]:
+        """Return the table as spectators have been shown it, and after each batch since but the last (S8).
+
+        Empty where they have been shown everything.
+        """
+        state = self.state
+        if state is None or not state.is_running or not state.config.spectator_delay_events:
+            return []
+        newest = state.version - state.config.spectator_delay_events
+        trail = list(self._trail)
+        at = len(trail) - 1
+        while trail[at][0].version > newest and trail[at][0].is_running:
+            at -= 1
+        return trail[at:]
 
     def take(self, page: list[StoredEvent]) -> None:
         for stored in page:
+            if self._command != stored.command_id and self.state is not None:
+                self._batch_ended(self.state)
+            self._command = stored.command_id
             decoded = decode(stored.type_id, stored.schema_v, stored.body)
             event: TableEvent = decoded.event  # type: ignore[assignment]  # a table's stream holds nothing else
             if isinstance(event, HandStarted | CapsaStarted):
@@ -68,3 +93,7 @@ class Fold:
             self.version = stored.version
             self.silent_since_ms, self._last_ms = self._last_ms, stored.recorded_at_ms
         self.recent = [*self.recent, *page][-RECENT_EVENTS:]
+
+    def _batch_ended(self, state: TableState) -> None:
+        if state.config.spectator_delay_events:
+            self._trail.append((state, self.shown))

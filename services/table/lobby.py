@@ -55,7 +55,7 @@ class Lobby:
                 continue
             response.entries.append(entry_message(line))
             if request.detail != lobby_pb2.TABLE_DETAIL_ENTRIES:
-                await self._add_view(response, line)
+                await self._add_view(response, line, viewer)
         if len(found) > size:
             response.next_page_token = page_token(found[size - 1].created_at_ms, found[size - 1].table_id, scope)
         return response
@@ -71,17 +71,17 @@ class Lobby:
             return False
         return True
 
-    async def _add_view(self, response: pb.ListTablesResponse, line: TableLine) -> None:
+    async def _add_view(self, response: pb.ListTablesResponse, line: TableLine, viewer: Viewer) -> None:
         try:
-            response.tables.append(view_of(await self._tables.get(line.table_id)))
+            response.tables.append(view_of(await self._tables.get(line.table_id), viewer.player))
         except Rejected:
             # It is held back or on its way to another server; its entry is all that can be told of it.
             return
 
 
-def view_of(actor: Actor) -> view_pb2.TableView:
-    """Return a table as everybody sees it."""
-    return view_pb2.TableView.FromString(actor.hub.view_bytes())
+def view_of(actor: Actor, player: str | None) -> view_pb2.TableView:
+    """Return a table as everybody may see it, and later than its seats where it is so set (S8)."""
+    return view_pb2.TableView.FromString(actor.hub.view_for(player))
 
 
 def coming(state: TableState) -> TableConfig:

@@ -195,6 +195,7 @@ class Tables:
             fold.recent,
             TableClock(claim.database_now_ms),
             fold.silent_since_ms,
+            fold.behind(),
         )
 
     async def _reclaim(self, actor: Actor) -> Loaded | None:

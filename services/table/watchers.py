@@ -90,6 +90,12 @@ class Watcher(Source):
         """Keep an answer for the `update` that follows before anything else happens."""
         self._result = result
 
+    def settle(self) -> None:
+        """Give the answer that was kept for an update, where this stream is not told of the update."""
+        result, self._result = self._result, None
+        if result is not None:
+            self.tell(result)
+
     def _answered(self, frame: bytes, answer: bytes, *, wakes: bool = True) -> None:
         if self._answers >= ANSWERS_MAX:
             self.end(Rejected("READER_TOO_SLOW"))

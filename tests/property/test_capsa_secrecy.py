@@ -13,8 +13,9 @@ from diwan.core.games.capsa.settings import CapsaSettings
 from diwan.core.redact import shown_to
 from diwan.wire.events import encode
 from services.table.hub import Hub
+from services.table.watchers import Watcher
 from tests.property.random_hands import seeds
-from tests.property.test_secrecy import Deck, Stream, stored_event
+from tests.property.test_secrecy import Deck, stored_event
 from tests.unit.table.play import TABLE_ID, Table
 
 NEXT = str(uuid5(UUID(TABLE_ID), "hand/2"))
@@ -31,7 +32,8 @@ class Told:
         self.deck = Deck(cards)
         self.hub = Hub(self.deck, {}, lambda _state: NEXT)
         self.hub.reset(self.table.state, [])
-        self.streams = [Stream("player-0"), Stream("player-1"), Stream("player-2"), Stream(None)]
+        self.streams = [Watcher(self.hub.snapshot, player) for player in ("player-0", "player-1", "player-2", None)]
+        self.told = [[] for _ in self.streams]
         for stream in self.streams:
             self.hub.attach(stream, 0)
         self.publish(self.table.start())
@@ -57,8 +59,8 @@ class Told:
 
     def frames(self, number):
         """What a stream carried; hashes of withheld bodies, which say nothing with a nonce of their own, apart."""
-        told = []
-        for frame, _ in self.streams[number].frames:
+        told = self.told[number]
+        while (frame := self.streams[number].take()) is not None:
             message = PlayResponse.FromString(frame)
             for event in message.update.events:
                 assert not (event.body and event.body_hash)

@@ -166,9 +166,6 @@ class Told:
             self.told[number].append(frame)
         return self.told[number]
 
-    def update(self, update, *, wakes=True):
-        self.push(update.frame, wakes=wakes)
-
 
 class Deck:
     """A table's cards, as its hub asks for them."""
