@@ -177,6 +177,20 @@ async def test_a_bot_yields_to_who_waits_at_a_table_that_is_full_as_it_asked_and
     await close(operator, table.table_id)
 
 
+async def test_bots_come_to_a_private_table_and_go_as_its_host_wishes(stack):
+    """TB-3, CL-6: given a private table, when its host turns bots on and off, then they sit down, leave, and come again."""
+    async with client_of(stack, "host-of-bots", Role.PLAYER) as host:
+        wanted = config("private", is_private=True)
+        table = await host.tables.create(wanted)
+        played = await hands_played(host, table.table_id, 2)
+        assert len(bots_in(played)) == 3
+        await host.tables.private.change_settings(table.table_id, {**wanted, "bots_fill": 0})
+        await until(lambda: host.tables.get(table.table_id), lambda seen: not seen.seats)
+        await host.tables.private.change_settings(table.table_id, {**wanted, "bots_fill": 2})
+        await until(lambda: host.tables.get(table.table_id), lambda seen: len(bots_in(seen)) == 2)
+        await close(host, table.table_id)
+
+
 async def test_a_bot_makes_room_for_people(stack, operator):
     """CL-6: given a full table with more players than asked for, then a bot goes after its hand."""
     hand = HAND | {"decision_seconds": 1}
