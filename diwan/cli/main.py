@@ -5,9 +5,10 @@ from __future__ import annotations
 import stamina.instrumentation
 import typer
 
-from diwan.cli import doctor, hands, phh, play, prepare, replay, scenarios, tables, token, up, wallet
+from diwan.cli import doctor, hands, phh, play, prepare, replay, scenarios, tables, token, up
 from diwan.cli.demo.command import demo
 from diwan.cli.reconcile.command import run as reconcile
+from diwan.cli.wallet import command as wallet
 
 # What is tried again is the client library's business; a line for every attempt would stand in the middle of a game.
 stamina.instrumentation.set_on_retry_hooks([])

@@ -11,12 +11,15 @@ import pytest
 import pytest_asyncio
 import structlog
 import typer
+from grpc import StatusCode
 from typer.testing import CliRunner
 
 from diwan.api.wallet.v1 import wallet_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.cli import running
 from diwan.cli.main import app
+from diwan.client import DiwanError
+from diwan.client.connection import Connection
 from tests.integration.wallet.conftest import make
 from tests.integration.wallet.room import a_room
 
@@ -132,6 +135,37 @@ async def test_what_an_account_held_is_told_by_the_moment(diwan, amal):
 
     assert (before["balance"], before["version"]) == (0, 0)
     assert (after["balance"], after["version"]) == (10_000, 1)
+
+
+async def test_a_player_sees_the_own_account_as_operators_do_and_no_other(diwan, amal):
+    """With a player's rights, which name no account."""
+    for command in (("show", amal), ("statement", amal), ("balance-at", amal, "2099-01-01T00:00:00")):
+        own, staffs = [facts(await diwan("wallet", *command, "--json", *more)) for more in (("--as-player",), ())]
+        assert own == staffs
+        assert own
+    strangers = await diwan("wallet", "show", "house", "--as-player")
+    nobody = await diwan("wallet", "show", "nobody", "--as-player")
+
+    assert (strangers.exit_code, nobody.exit_code) == (2, 1)
+    assert "--as-player" in strangers.stderr
+    assert "(ACCOUNT_NOT_FOUND)" in nobody.stderr
+
+
+@pytest.mark.parametrize("command", [("transfer", "a", "house", 1, *WHY), ("top-up", "a")])
+async def test_who_got_no_answer_is_told_how_to_ask_again(diwan, monkeypatch, command):
+    """L3: the same id, whoever chose it."""
+
+    async def unary(*_, **__):
+        raise DiwanError("UNKNOWN_OUTCOME", code=StatusCode.UNAVAILABLE)
+
+    monkeypatch.setattr(Connection, "unary", unary)
+    chosen = str(uuid4())
+
+    given = await diwan("wallet", *command, "--id", chosen)
+    made = await diwan("wallet", *command)
+
+    assert f"Repeat the command with --id {chosen}\n" in given.stderr
+    assert re.search(r"Repeat the command with --id [0-9a-f]{8}-", made.stderr)
 
 
 async def test_a_frozen_account_gives_nothing_until_it_is_set_free(diwan, room, amal):

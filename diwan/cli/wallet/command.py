@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
@@ -11,8 +10,17 @@ from typing import Annotated, Any, Final
 import typer
 
 from diwan.chassis.access import Role
-from diwan.cli.running import DEFAULT_DATA, DataOption, as_role, program
-from diwan.cli.tables import JsonOption
+from diwan.cli.running import DEFAULT_DATA, DataOption, as_role
+from diwan.cli.tables import JsonOption, as_operator
+from diwan.cli.wallet.telling import (
+    account_facts,
+    account_line,
+    entry_facts,
+    links,
+    moment,
+    tell_moved,
+    tell_transfer,
+)
 from diwan.client import AccountName, DiwanClient, DiwanError, new_request_id
 
 app = typer.Typer(
@@ -25,6 +33,9 @@ NameArgument = Annotated[
     typer.Argument(
         help="A player id, or KIND/OWNER: escrow/SITTING, issuance/PURPOSE, pool/TOURNAMENT, pot/TABLE, house, bots."
     ),
+]
+AsPlayerOption = Annotated[
+    bool, typer.Option("--as-player", help="Ask as the player whose account it is, with a player's rights.")
 ]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why; kept for ever.")]
 CaseOption = Annotated[str, typer.Option("--case", help="The case that it belongs to; kept for ever.")]
@@ -44,15 +55,37 @@ def named(text: str) -> AccountName:
     return AccountName("player", text)
 
 
-def as_operator[R](data: DataOption, command: str, work: Callable[[DiwanClient], Coroutine[Any, Any, R]]) -> R:
-    """Do something as an operator of the stack in a data directory."""
-    return as_role(data, command, work, Role.OPERATOR)
+def because(reason: str, case: str) -> str:
+    """Return reason and case as one text, where the contract has one place for both."""
+    return f"{reason} (case {case})"
+
+
+def looking[R](
+    data: DataOption,
+    command: str,
+    name: str,
+    work: Callable[[DiwanClient, AccountName | None], Coroutine[Any, Any, R]],
+    *,
+    as_player: bool,
+) -> R:
+    """Look at an account as an operator, or as the player whose it is and who names none."""
+    account = named(name)
+    if not as_player:
+        return as_operator(data, command, lambda client: work(client, account))
+    if account.kind != "player":
+        raise typer.BadParameter("a player sees no account but the own one", param_hint="--as-player")
+    return as_role(data, command, lambda client: work(client, None), Role.PLAYER, subject=account.owner)
 
 
 def moving[R](
-    data: DataOption, command: str, transfer_id: str, work: Callable[[DiwanClient, str], Coroutine[Any, Any, R]]
+    data: DataOption,
+    command: str,
+    transfer_id: str,
+    work: Callable[[DiwanClient, str], Coroutine[Any, Any, R]],
+    *,
+    player: str = "",
 ) -> R:
-    """Do what has a transfer's id; where the outcome is not known, say how to ask again."""
+    """Do what has a transfer's id, as an operator or a player; where the outcome is not known, say how to ask again."""
     chosen = transfer_id or new_request_id()
 
     async def asked(client: DiwanClient) -> R:
@@ -63,13 +96,22 @@ def moving[R](
                 typer.echo(f"Whether it took effect is not known. Repeat the command with --id {chosen}", err=True)
             raise
 
-    return as_operator(data, command, asked)
+    return as_role(data, command, asked, Role.PLAYER, subject=player) if player else as_operator(data, command, asked)
 
 
 @app.command()
-def show(name: NameArgument, as_json: JsonOption = False, data: DataOption = DEFAULT_DATA) -> None:
+def show(
+    name: NameArgument,
+    as_player: AsPlayerOption = False,
+    as_json: JsonOption = False,
+    data: DataOption = DEFAULT_DATA,
+) -> None:
     """Show an account: what it holds, what is set aside, what can be spent."""
-    account = as_operator(data, "wallet show", lambda client: client.wallet.get_account(name=named(name)))
+
+    async def work(client: DiwanClient, account: AccountName | None) -> Any:
+        return await client.wallet.get_account(name=account)
+
+    account = looking(data, "wallet show", name, work, as_player=as_player)
     if as_json:
         print(json.dumps(account_facts(account), ensure_ascii=False))
         return
@@ -103,20 +145,21 @@ def list_accounts(
 def statement(
     name: NameArgument,
     limit: Annotated[int, typer.Option(min=1, help="At most so many entries.")] = 20,
+    as_player: AsPlayerOption = False,
     as_json: JsonOption = False,
     data: DataOption = DEFAULT_DATA,
 ) -> None:
     """List an account's entries, newest first: amount, balance afterwards, what for, and the transfer."""
 
-    async def work(client: DiwanClient) -> list[Any]:
+    async def work(client: DiwanClient, account: AccountName | None) -> list[Any]:
         found: list[Any] = []
-        async for entry in client.wallet.entries(name=named(name), page_size=min(limit, 500)):
+        async for entry in client.wallet.entries(name=account, page_size=min(limit, 500)):
             found.append(entry)
             if len(found) == limit:
                 break
         return found
 
-    entries = as_operator(data, "wallet statement", work)
+    entries = looking(data, "wallet statement", name, work, as_player=as_player)
     if not entries and not as_json:
         print("No entries yet.")
     for entry in entries:
@@ -144,12 +187,17 @@ def find_transfer(
 def balance_at(
     name: NameArgument,
     at: Annotated[datetime, typer.Argument(help="The moment, UTC.")],
+    as_player: AsPlayerOption = False,
     as_json: JsonOption = False,
     data: DataOption = DEFAULT_DATA,
 ) -> None:
     """Say what an account held at a moment, commits of that very moment included."""
     at_ms = int(at.replace(tzinfo=UTC).timestamp() * 1000)
-    found = as_operator(data, "wallet balance-at", lambda client: client.wallet.balance_at(at_ms, name=named(name)))
+
+    async def work(client: DiwanClient, account: AccountName | None) -> Any:
+        return await client.wallet.balance_at(at_ms, name=account)
+
+    found = looking(data, "wallet balance-at", name, work, as_player=as_player)
     facts = {"account": name, "at": moment(at_ms), "balance": found.balance, "version": found.version}
     print(json.dumps(facts, ensure_ascii=False) if as_json else f"{found.balance} chips after entry {found.version}")
 
@@ -223,13 +271,12 @@ def top_up(
     data: DataOption = DEFAULT_DATA,
 ) -> None:
     """Ask for the free top-up as the player would; how much, how often and below what is the house's policy."""
-    chosen = transfer_id or new_request_id()
 
-    async def work(client: DiwanClient) -> dict[str, Any]:
+    async def work(client: DiwanClient, chosen: str) -> dict[str, Any]:
         answer = await client.wallet.top_up(transfer_id=chosen)
         return {"result": answer.result, "transfer": chosen, "accounts": [answer.account], "amount": answer.amount}
 
-    tell_moved(as_role(data, "wallet top-up", work, Role.PLAYER, subject=player), as_json=as_json)
+    tell_moved(moving(data, "wallet top-up", transfer_id, work, player=player), as_json=as_json)
 
 
 @app.command()
@@ -275,96 +322,3 @@ def void_hold(
         data, "wallet void-hold", lambda client: client.wallet.void_hold(hold, cause=because(reason, case))
     )
     print(json.dumps({"result": result, "hold": hold}) if as_json else result)
-
-
-def because(reason: str, case: str) -> str:
-    """Return reason and case as one text, where the contract has one place for both."""
-    return f"{reason} (case {case})"
-
-
-def moment(at_ms: int) -> str:
-    """Return a time as people read it, UTC."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at_ms / 1000))
-
-
-def links(entry: Any) -> str:
-    """Return what a transfer resolves or takes back."""
-    hold = f"  hold {entry.hold_id}" if entry.hold_id else ""
-    return f"{hold}  takes back {entry.reverses}" if entry.reverses else hold
-
-
-def account_facts(account: Any) -> dict[str, Any]:
-    """Return an account for programs."""
-    return {
-        "account": account.account_id,
-        "kind": account.kind,
-        "owner": account.owner,
-        "balance": account.balance,
-        "held": account.held,
-        "available": account.available,
-        "version": account.version,
-        "currency": account.currency,
-        "is_frozen": account.is_frozen,
-        "is_closed": account.is_closed,
-        "has_top_up_consent": account.has_top_up_consent,
-    }
-
-
-def account_line(account: Any) -> str:
-    """Return an account for people."""
-    marks = [word for word, is_so in (("frozen", account.is_frozen), ("closed", account.is_closed)) if is_so]
-    held = f", {account.held} of them set aside" if account.held else ""
-    name = account.owner if account.owner == account.kind else f"{account.kind}/{account.owner}"
-    return f"{name}  {account.balance} chips{held}{''.join(f', {mark}' for mark in marks)}"
-
-
-def entry_facts(entry: Any) -> dict[str, Any]:
-    """Return an entry for programs."""
-    return {
-        "version": entry.version,
-        "transfer": entry.transfer_id,
-        "posted": moment(entry.posted_at_ms),
-        "amount": entry.amount,
-        "previous_balance": entry.previous_balance,
-        "balance": entry.balance,
-        "code": entry.code,
-        "cause": entry.cause,
-        "other_account": entry.other_account_id,
-        "hold": entry.hold_id,
-        "reverses": entry.reverses,
-    }
-
-
-def tell_transfer(transfer: Any, *, as_json: bool) -> None:
-    """Print a transfer."""
-    if as_json:
-        facts = {
-            "transfer": transfer.transfer_id,
-            "debit": transfer.debit_account_id,
-            "credit": transfer.credit_account_id,
-            "amount": transfer.amount,
-            "code": transfer.code,
-            "cause": transfer.cause,
-            "posted": moment(transfer.posted_at_ms),
-            "hold": transfer.hold_id,
-            "reverses": transfer.reverses,
-            "reversed_by": transfer.reversed_by,
-        }
-        print(json.dumps(facts, ensure_ascii=False))
-        return
-    taken = f"  taken back by {transfer.reversed_by}" if transfer.reversed_by else ""
-    print(f"transfer {transfer.transfer_id}  {moment(transfer.posted_at_ms)}  {transfer.amount} chips  {transfer.code}")
-    print(f"    from account {transfer.debit_account_id} to account {transfer.credit_account_id}")
-    print(f"    {transfer.cause}{links(transfer)}{taken}")
-
-
-def tell_moved(done: dict[str, Any], *, as_json: bool) -> None:
-    """Print what became of a transfer, and the accounts afterwards."""
-    if as_json:
-        print(json.dumps(done | {"accounts": [account_facts(each) for each in done["accounts"]]}, ensure_ascii=False))
-        return
-    print(f"{done['result']}: transfer {done['transfer']}")
-    for account in done["accounts"]:
-        print(f"    {account_line(account)}")
-    if done["result"] == "created":
-        print(f"Take it back with: {program()} wallet reverse {done['transfer']} --reason REASON --case CASE")

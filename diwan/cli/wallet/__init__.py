@@ -1,0 +1,1 @@
+"""``diwan wallet``: accounts, statements, transfers and corrections on the command line."""
