@@ -40,6 +40,7 @@ def _write_ledger_committed(message: pb.LedgerCommitted, event: ledger.LedgerCom
         message.shortfalls.add(
             transfer_id=shortfall.transfer_id, account_id=shortfall.account_id, amount=shortfall.amount
         )
+    message.closings.extend(event.closings)
 
 
 def _write_holds(message: pb.LedgerCommitted, event: ledger.LedgerCommitted) -> None:
@@ -84,6 +85,7 @@ def _read_ledger_committed(message: pb.LedgerCommitted) -> ledger.LedgerCommitte
         shortfalls=tuple(
             ledger.RefundShortfall(one.transfer_id, one.account_id, one.amount) for one in message.shortfalls
         ),
+        closings=tuple(message.closings),
     )
 
 

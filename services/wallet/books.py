@@ -157,9 +157,6 @@ def drafted(
     accounts = {**books.accounts, **{account.account_id: account for account in decision.accounts}}
     done = _done(works, answered, accounts, decision)
     event = decision.event
-    if event is None and decision.accounts:
-        # Whatever changes moves the version, so that whoever decided beside us finds out.
-        event = LedgerCommitted((), (), (), now_ms)
     if event is None:
         return Draft(done, head, head, accounts, None)
     append = _append(head, event, event_id or uuid4())

@@ -35,6 +35,7 @@ _ACCOUNT_BYTES: Final = 80
 _FLOAT_BYTES: Final = 200
 _REVOCATION_BYTES: Final = 300
 _HOLD_END_BYTES: Final = 100
+_CLOSING_BYTES: Final = 40
 _CODE_BYTES: Final = 32
 _CORRECTION_BYTES: Final = 450
 
@@ -133,8 +134,8 @@ def _counted(limits: tuple[DailyLimit, ...]) -> list[tuple[str, str]]:
 
 def _event_bytes(request: Request) -> int:
     match request:
-        case LinkedSet(transfers=transfers, opens=opens):
-            return _set_bytes(transfers, opens)
+        case LinkedSet(transfers=transfers, opens=opens, closes=closes):
+            return _set_bytes(transfers, opens) + _CLOSING_BYTES * len(closes)
         case HoldPlacement(transfer=transfer, opens=opens):
             return _set_bytes((transfer,), opens)
         case Grant(transfer=transfer):

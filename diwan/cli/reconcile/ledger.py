@@ -33,6 +33,7 @@ class Balance(Struct):
     chips: int = 0
     entries: int = 0
     held: int = 0
+    is_closed: bool = False
 
 
 class Posted(Struct, frozen=True):
@@ -117,6 +118,17 @@ class LedgerFold:
                 self.faults.add(where, f"transfer {refusal.transfer_id} was posted and is refused")
             self._refused.add(refusal.transfer_id)
         self._check_held(commit, where)
+        for account_id in commit.closings:
+            self._close(account_id, where)
+
+    def _close(self, account_id: str, where: str) -> None:
+        account = self.accounts.get(account_id)
+        if account is None or account.is_closed:
+            self.faults.add(where, f"account {account_id} closes and is not open")
+            return
+        account.is_closed = True
+        if account.chips or account.held:
+            self.faults.add(where, f"the {account.kind} account of {account.owner} closes with {account.chips}")
 
     def _post(self, transfer: LedgerTransfer, version: int, where: str) -> None:
         name = f"transfer {transfer.transfer_id} of {transfer.amount}"
@@ -134,6 +146,8 @@ class LedgerFold:
             (transfer.debit_account, debit, -transfer.amount),
             (transfer.credit_account, credit, transfer.amount),
         ):
+            if account.is_closed:
+                self.faults.add(where, f"{name} moves chips of the closed account of {account.owner}")
             account.chips += change
             account.entries += 1
             self._compare(account_id, where)

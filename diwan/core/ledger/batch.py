@@ -47,6 +47,9 @@ _COMPARED: Final = (
 type Before = dict[str, Account | None]
 """Accounts as they were before a request touched them; None for one that it opened."""
 
+type Mark = tuple[int, int, int, int]
+"""How many accounts a batch had opened, transfers and entries it had posted and accounts it had closed."""
+
 
 class Entry(Struct, frozen=True):
     """One leg of a posted transfer on one account (L7): ``amount`` is below zero where the account gives."""
@@ -81,6 +84,7 @@ class Batch:
         self.freezes: list[AccountFreezeChanged] = []
         self.consents: list[TopUpConsentChanged] = []
         self.shortfalls: list[RefundShortfall] = []
+        self.closed: list[str] = []
         self._tallies = dict(books.tallies)
         self._counted = 0
 
@@ -146,12 +150,13 @@ class Batch:
         """Close accounts for ever; False, with some of them closed, if one is not empty."""
         for account_id in closes:
             account = self.accounts.get(account_id)
-            if account is None:
+            if account is None or account.is_closed:
                 continue
             if account.balance != 0:
                 return False
             before.setdefault(account_id, account)
             self.accounts[account_id] = replace(account, is_closed=True)
+            self.closed.append(account_id)
         return True
 
     def freeze(self, account: Account, cause: str, *, is_frozen: bool) -> None:
@@ -159,22 +164,22 @@ class Batch:
         self.accounts[account.account_id] = replace(account, is_frozen=is_frozen)
         self.freezes.append(AccountFreezeChanged(account.account_id, is_frozen, cause))
 
-    def undo(self, before: Before, mark: tuple[int, int, int]) -> None:
+    def undo(self, before: Before, mark: Mark) -> None:
         """Take back what a set opened, posted and closed since ``mark``."""
         for account_id, account in before.items():
             if account is None:
                 del self.accounts[account_id]
             else:
                 self.accounts[account_id] = account
-        opened, posted, entries = mark
+        opened, posted, entries, closed = mark
         for transfer in self.posted[posted:]:
             del self.transfers[transfer.transfer_id]
-        del self.opened[opened:], self.posted[posted:], self.entries[entries:]
+        del self.opened[opened:], self.posted[posted:], self.entries[entries:], self.closed[closed:]
 
     @property
-    def mark(self) -> tuple[int, int, int]:
+    def mark(self) -> Mark:
         """How far the batch is, for `undo`."""
-        return len(self.opened), len(self.posted), len(self.entries)
+        return len(self.opened), len(self.posted), len(self.entries), len(self.closed)
 
     # Transfers
 

@@ -221,6 +221,8 @@ class _Folding:
             self.accounts[consent.account_id] = replace(account, has_top_up_consent=consent.is_given)
         for shortfall in event.shortfalls:
             self.shortfalls[shortfall.transfer_id] = shortfall
+        for account_id in event.closings:
+            self.accounts[account_id] = replace(self.accounts[account_id], is_closed=True)
 
     def _move(self, posted: LedgerTransfer) -> None:
         debit = self.accounts[posted.debit_account]

@@ -89,7 +89,10 @@ class RefusedTransfer(Struct, frozen=True):
 
 
 class LedgerCommitted(Struct, frozen=True, tag=True):
-    """One commit of the ledger: what it opened, posted, refused, held and changed, each in order."""
+    """One commit of the ledger: what it opened, posted, refused, held and changed, each in order.
+
+    ``closings`` are the accounts that are closed for ever behind all of it, each of them empty.
+    """
 
     accounts: tuple[AccountOpened, ...]
     transfers: tuple[LedgerTransfer, ...]
@@ -100,3 +103,4 @@ class LedgerCommitted(Struct, frozen=True, tag=True):
     freezes: tuple[AccountFreezeChanged, ...] = ()
     consents: tuple[TopUpConsentChanged, ...] = ()
     shortfalls: tuple[RefundShortfall, ...] = ()
+    closings: tuple[str, ...] = ()

@@ -77,6 +77,7 @@ def _event(batch: Batch) -> LedgerCommitted | None:
         tuple(batch.freezes),
         tuple(batch.consents),
         tuple(batch.shortfalls),
+        tuple(batch.closed),
     )
     return None if event == LedgerCommitted((), (), (), batch.now_ms) else event
 

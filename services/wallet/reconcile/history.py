@@ -30,6 +30,7 @@ class Known(Struct):
     balance: int = 0
     version: int = 0
     touched: int = 0
+    is_closed: bool | None = None
     is_frozen: bool | None = None
     has_consent: bool | None = None
 
@@ -67,6 +68,7 @@ def read(event: StoredEvent) -> LedgerCommitted | str:
 
 def named_in(commit: LedgerCommitted) -> Iterable[str]:
     """Yield the accounts that a commit moves or changes."""
+    yield from commit.closings
     for freeze in commit.freezes:
         yield freeze.account_id
     for consent in commit.consents:
@@ -118,6 +120,7 @@ class History:
         self._open(commit, version)
         for transfer in commit.transfers:
             self._post(transfer, rows.get(transfer.transfer_id), version)
+        self._close(commit, version)
         self._leftovers(commit, rows.values(), refused, version)
         self._holds(commit, holds, version)
         self._count(commit, version)
@@ -129,7 +132,13 @@ class History:
                 self._findings.add("events", text, version, opened.account_id)
                 continue
             self.accounts[opened.account_id] = Known(
-                opened.kind, opened.owner, opened.currency, touched=version, is_frozen=False, has_consent=False
+                opened.kind,
+                opened.owner,
+                opened.currency,
+                touched=version,
+                is_closed=False,
+                is_frozen=False,
+                has_consent=False,
             )
 
     def _post(self, transfer: LedgerTransfer, row: Row | None, version: int) -> None:
@@ -138,6 +147,10 @@ class History:
             text = f"transfer {transfer.transfer_id} is not between two accounts that were opened"
             self._findings.add("events", text, version)
             return
+        for account_id, known in ((transfer.debit_account, debit), (transfer.credit_account, credit)):
+            if known.is_closed:
+                text = f"transfer {transfer.transfer_id} moves chips of the closed account of {known.owner}"
+                self._findings.add("events", text, version, account_id)
         if row is None:
             text = f"transfer {transfer.transfer_id} of {transfer.amount} is in the event and not in the books"
             self._findings.add("events", text, version, transfer.debit_account)
@@ -180,6 +193,18 @@ class History:
         if known.balance < 0 and known.kind not in MAY_OWE:
             text = f"the {known.kind} account of {known.owner} owes {-known.balance}"
             self._at_odds(account_id, "balances", text, version)
+
+    def _close(self, commit: LedgerCommitted, version: int) -> None:
+        for account_id in commit.closings:
+            known = self.accounts.get(account_id)
+            if known is None or known.is_closed:
+                self._findings.add("events", f"account {account_id} closes and is not open", version, account_id)
+                continue
+            known.is_closed = True
+            known.touched = version
+            if known.balance:
+                text = f"the {known.kind} account of {known.owner} closes with {known.balance}"
+                self._findings.add("pools", text, version, account_id)
 
     def _leftovers(
         self, commit: LedgerCommitted, rows: Collection[Row], refused: Mapping[str, str], version: int
@@ -275,7 +300,11 @@ class History:
         if record["version"] != known.version:
             text = f"the {known.kind} account of {known.owner} counts {record['version']} entries, there are {known.version}"
             self._at_odds(account_id, "versions", text, known.touched)
-        for name, wanted in (("is_frozen", known.is_frozen), ("has_top_up_consent", known.has_consent)):
+        for name, wanted in (
+            ("is_closed", known.is_closed),
+            ("is_frozen", known.is_frozen),
+            ("has_top_up_consent", known.has_consent),
+        ):
             if wanted is not None and record[name] != wanted:
                 text = f"the account of {known.owner} has {name} {record[name]}, its events say {wanted}"
                 self._findings.add("events", text, known.touched, account_id)

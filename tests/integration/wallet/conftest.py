@@ -15,9 +15,11 @@ from diwan.chassis.database import OWNER, Database, ensure_roles, role_membershi
 from diwan.chassis.embedded import EmbeddedPostgres
 from diwan.chassis.migrate import migrate
 from diwan.core.ledger.accounts import OPERATOR, player_account
-from diwan.core.ledger.books import Transfer
+from diwan.core.ledger.books import EMPTY, Account, Transfer, fold
 from diwan.core.ledger.events import AccountOpened
 from diwan.core.ledger.requests import Float, LinkedSet
+from diwan.wire.events import decode
+from services.wallet import statements
 from services.wallet.ledger import Ledger
 
 MIGRATIONS = Path(services.wallet.__file__).parent / "migrations"
@@ -172,6 +174,16 @@ async def faults(connection: asyncpg.Connection) -> list[str]:
     """Return the names of the ledger's invariants that do not hold, seen in one snapshot."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         return [name for name, query in CHECKS.items() if await connection.fetchval(query) != 0]
+
+
+async def unlike_the_events(connection: asyncpg.Connection) -> list[str]:
+    """Return the accounts whose rows differ in anything from what the events alone make of them, seen in one snapshot."""
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        events = await connection.fetch("select type_id, schema_v, body from event order by version")
+        rows = await connection.fetch(statements.ACCOUNTS.partition("where")[0])
+    books = fold(EMPTY, [decode(*event).event for event in events])
+    stored = {row["account_id"]: Account(*row) for row in rows}
+    return [key for key in sorted(stored.keys() | books.accounts.keys()) if stored.get(key) != books.accounts.get(key)]
 
 
 @pytest.fixture

@@ -147,6 +147,24 @@ async def test_a_closed_account_that_holds_something_is_found(room, prepared):
     assert report.first("pools").account_id == account_id
 
 
+@pytest.mark.parametrize("is_closed", [True, False])
+async def test_an_account_whose_end_is_no_event_or_in_no_row_is_found(room, prepared, is_closed):
+    """Whether an account is closed is told by its events, so a row that says otherwise is a row that was changed."""
+    table = await a_table(room)
+    seat = table.seats[0]
+    await table.leave(seat)
+    await room.caught_up()
+    account_id = escrow_account(seat.sitting if not is_closed else table.seats[1].sitting).account_id
+    async with owner_of(prepared) as owner:
+        assert not (await look_through(owner)).findings
+        await owner.execute("alter table account drop constraint account_closes_empty")
+        await owner.execute("update account set is_closed = $2 where account_id = $1", account_id, is_closed)
+        report = await look_through(owner)
+
+    assert report.first("events").account_id == account_id
+    assert f"is_closed {is_closed}, its events say {not is_closed}" in report.first("events").text
+
+
 async def test_a_pot_that_is_not_what_its_table_carries_is_found(room, prepared):
     table = await a_table(room)
     await room.caught_up()

@@ -21,7 +21,7 @@ from diwan.core.table.events import BuyInRefused, SeatReleased
 from diwan.wire.events import encode
 from services.wallet.app import CONSUMER, settlement_consumer
 from services.wallet.settlement import Settlement
-from tests.integration.wallet.conftest import faults
+from tests.integration.wallet.conftest import faults, unlike_the_events
 from tests.integration.wallet.room import Process, Refused, a_room
 
 GRANT = 10_000
@@ -61,6 +61,7 @@ async def test_hands_are_paid_seat_by_seat_and_everybody_goes_home(room, superus
     assert by_kind["bots"] == 50_000 - 1_000 + bot
     assert by_kind["escrow"] == 0
     assert await faults(superuser) == []
+    assert await unlike_the_events(superuser) == [], "closed accounts, and whose seats they were, included"
 
 
 async def test_a_voided_hand_settles_nothing(room, superuser):
@@ -351,6 +352,7 @@ async def test_a_wallet_killed_again_and_again_pays_every_hand_once(postgres, pr
         assert (totals.sum, list(totals.quarantined_tables)) == (0, [])
         assert sum(table.hands for table in tables) > 20
     assert await faults(superuser) == []
+    assert await unlike_the_events(superuser) == []
     assert asked_again > 0, "at least one call was cut off by a kill"
 
 

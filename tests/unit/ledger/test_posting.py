@@ -14,7 +14,7 @@ from diwan.core.ledger.accounts import (
     player_account,
 )
 from diwan.core.ledger.books import EMPTY, Account, Books, Transfer, fold, sums
-from diwan.core.ledger.events import AccountOpened
+from diwan.core.ledger.events import AccountOpened, LedgerCommitted
 from diwan.core.ledger.posting import Decision, decide
 from diwan.core.ledger.requests import Confirmation, Float, LinkedSet, Outcome, Result, Revocation
 
@@ -278,6 +278,31 @@ def test_an_account_closes_empty_or_not_at_all_and_then_takes_nothing():
     assert decision.outcomes[3].verdicts[0].result is Result.ACCOUNT_CLOSED
     (escrow,) = (account for account in decision.accounts if account.account_id == ESCROW.account_id)
     assert (escrow.balance, escrow.is_closed) == (0, True)
+    assert decision.event is not None
+    assert decision.event.closings == (ESCROW.account_id,)
+    assert fold(books, [decision.event]).accounts[ESCROW.account_id] == escrow, "the books can be rebuilt"
+
+
+def test_a_closing_is_an_event_also_where_no_chip_moves_and_happens_once():
+    books = given(LinkedSet((), opens=(ESCROW,)))
+    closing = LinkedSet((), closes=(ESCROW.account_id,))
+
+    first = decide(books, [closing], 3)
+    assert first.event == LedgerCommitted((), (), (), 3, closings=(ESCROW.account_id,))
+    again = decide(fold(books, [first.event]), [closing], 4)
+
+    assert (again.event, again.accounts) == (None, ())
+
+
+def test_a_set_that_fails_closes_nothing():
+    books = given(LinkedSet((transfer("in", AMAL, ESCROW, 100),), opens=(ESCROW,)))
+    another = escrow_account("another")
+    failing = LinkedSet((), opens=(another,), closes=(another.account_id, ESCROW.account_id))
+
+    decision = decide(books, [failing], 3)
+
+    assert [outcome.is_done for outcome in decision.outcomes] == [False]
+    assert (decision.event, decision.accounts) == (None, ())
 
 
 def test_a_top_up_needs_its_buy_in_by_the_same_player_at_the_same_table():

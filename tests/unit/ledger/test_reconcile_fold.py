@@ -96,6 +96,8 @@ def test_an_honest_ledger_has_no_faults():
         ([commit(holds=(hold(4, 101),))], "101 are set aside"),
         ([commit(holds=(hold(1, 5),))], "has an id or an account"),
         ([commit(resolutions=(HoldResolved(uid(4), "voided", 0, "", "test"),))], "was not open"),
+        ([commit(closings=(AMAL.account_id,))], "account of amal closes with 100"),
+        ([commit(closings=(uid(9),))], "closes and is not open"),
         (
             [commit(holds=(hold(4, 50),), resolutions=(HoldResolved(uid(4), "posted", 50, uid(5), "test"),))],
             "of 50 is posted with 50, 0 were moved",
@@ -115,6 +117,15 @@ def test_a_hold_resolved_twice_is_named_by_the_second_end():
 
     assert faults_of(commit(holds=(hold(4, 50),)), commit(resolutions=(end,)), commit(resolutions=(end,))) == [
         ("ledger version 4", f"hold {uid(4)} is voided and was not open")
+    ]
+
+
+def test_an_account_closes_once_and_then_moves_no_chips():
+    closing = commit(closings=(DINA.account_id,))
+
+    assert faults_of(closing, closing, commit(transfers=(moved(2, AMAL, DINA, 30),))) == [
+        ("ledger version 3", f"account {DINA.account_id} closes and is not open"),
+        ("ledger version 4", f"transfer {uid(2)} of 30 moves chips of the closed account of dina"),
     ]
 
 
