@@ -12,7 +12,7 @@ from diwan.core.ledger.accounts import BOTS, escrow_account, player_account
 from diwan.core.ledger.requests import LinkedSet, Result
 from services.wallet import statements
 from services.wallet.books import commit_in
-from services.wallet.ledger import Ledger
+from services.wallet.ledger import AHEAD_MIN, Ledger
 from services.wallet.memory import Memory
 from services.wallet.works import Work
 from tests.integration.wallet.conftest import faults, moving, rich_players, running
@@ -134,6 +134,77 @@ async def test_a_refusal_in_flight_is_known_to_who_asks_again(ledger, superuser)
 
     assert [result(done[0]), result(done[201])] == [Result.EXCEEDS_BALANCE, Result.ID_ALREADY_FAILED]
     assert await faults(superuser) == []
+
+
+class Holding:
+    """A connection whose writes, once it ``is_holding``, wait until the next commit ``is_drafted``."""
+
+    is_holding = False
+
+    def __init__(self, connection, begun, is_drafted):
+        self._connection = connection
+        self._begun = begun
+        self._is_drafted = is_drafted
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+    async def fetchval(self, query, *arguments):
+        if query is statements.WRITE and Holding.is_holding:
+            self._begun.set()
+            await asyncio.wait_for(self._is_drafted.wait(), 3)
+        return await self._connection.fetchval(query, *arguments)
+
+
+async def test_an_id_of_the_commit_in_flight_is_not_decided_beside_it(prepared, superuser, monkeypatch):
+    """L5: the refusal is not in the books yet, and the chips that were lacking are on their way."""
+    async with running(prepared) as healthy:
+        amal, dina = await rich_players(healthy, 2)
+    begun, is_drafted, draft = asyncio.Event(), asyncio.Event(), Memory.draft
+
+    async def drafting(self, *arguments, in_flight=0, **options):
+        drafted = await draft(self, *arguments, in_flight=in_flight, **options)
+        if in_flight:
+            is_drafted.set()
+        return drafted
+
+    async def connect():
+        return Holding(await asyncpg.connect(prepared.url("wallet_rw")), begun, is_drafted)
+
+    monkeypatch.setattr(Memory, "draft", drafting)
+    ledger = Ledger(connect)
+    refused = moving(new_id(), amal, dina, 1500)
+    others = [moving(new_id(), dina, amal, 1) for _ in range(2 * AHEAD_MIN)]
+    async with asyncio.TaskGroup() as group:
+        group.create_task(ledger.run())
+        await ledger.ask(moving(new_id(), amal, dina, 1))
+        monkeypatch.setattr(Holding, "is_holding", True)
+        first = [group.create_task(ledger.ask(each)) for each in (refused, moving(new_id(), dina, amal, 900))]
+        await begun.wait()
+        later = [group.create_task(ledger.ask(each)) for each in (*others, refused)]
+        done = await asyncio.gather(*first, *later)
+        await ledger.close()
+
+    assert is_drafted.is_set()
+    assert result(done[0]) is Result.EXCEEDS_BALANCE
+    assert {result(each) for each in done[1:-1]} == {Result.CREATED}
+    assert (result(done[-1]), done[-1].outcome.verdicts[0].first_reason) == (
+        Result.ID_ALREADY_FAILED,
+        "EXCEEDS_BALANCE",
+    )
+    assert await faults(superuser) == []
+
+
+async def test_an_account_that_was_changed_past_the_ledger_is_not_written_over(ledger, superuser):
+    """L7: what is remembered of an account is compared with its row, also where the ledger itself has not moved."""
+    amal, dina = await rich_players(ledger, 2)
+    await superuser.execute("update account set version = version + 1 where account_id = $1", amal.account_id)
+
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="is not what it was"):
+        await ledger.ask(moving(new_id(), amal, dina, 1))
+
+    assert await superuser.fetchval("select balance from account where account_id = $1", amal.account_id) == 1000
+    assert await superuser.fetchval("select count(*) from transfer where code = 'test'") == 2
 
 
 class Breaking:
