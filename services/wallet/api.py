@@ -68,8 +68,10 @@ class WalletServicer:
 
     async def OpenAccount(self, request: pb.OpenAccountRequest, call: Call) -> pb.OpenAccountResponse:
         """Open a player's account with the starting grant; the same request gets the same answer for ever."""
-        account = player_account(call.caller.acting_player(request.on_behalf_of))
+        player = call.caller.acting_player(request.on_behalf_of)
+        account = player_account(player)
         again = remembered(call, request, fields.request_id(request.request_id))
+        self._pace.take(player)
         done = await self._asking.ask(self._policies.opening(account), again)
         return pb.OpenAccountResponse(
             account=account_message(done.accounts[account.account_id]), existed=not done.outcome.has_opened
@@ -193,7 +195,8 @@ class WalletServicer:
         """Set chips aside for a movement to come."""
         if not 0 <= request.lasts_ms <= HOLD_MS_MAX:
             raise Rejected("FIELD_INVALID", field="lasts_ms", why=f"0 to {HOLD_MS_MAX}")
-        transfer, opens = self._movement(request.movement, call.caller)
+        # What is limited by the day is counted when it is posted, and then nobody asks about limits any more.
+        transfer, opens = fields.movement(request.movement, call.caller, has_gifts=False)
         done = await self._asking.ask(HoldPlacement(transfer, request.lasts_ms or HOLD_MS, opens))
         return pb.PlaceHoldResponse(
             result=_result(done),
@@ -266,12 +269,11 @@ class WalletServicer:
         provider, receipt = fields.provider(request.provider), fields.receipt(request.receipt_id)
         cause = fields.reason(request.reason, call.caller)
         purchase_id = receipt_named("purchase", provider, receipt)
-        purchase = await self._asking.read(lambda c: transfer_in(c, purchase_id))
-        if purchase is not None and call.caller.role is Role.BACKEND:
-            # Another back end's receipt is nobody's business here.
-            call.caller.acting_player((await self._account(purchase.credit_account)).owner)
-        done = await self._asking.ask(Refund(purchase_id, cause))
+        # Another back end's receipt is nobody's business here.
+        players = call.caller.players if call.caller.role is Role.BACKEND else ""
+        done = await self._asking.ask(Refund(purchase_id, cause, players))
         answer = pb.RefundPurchaseResponse(result=_result(done), amount=_amount(done), shortfall=done.outcome.shortfall)
+        purchase = await self._asking.read(lambda c: transfer_in(c, purchase_id))
         if purchase is not None:
             answer.account.CopyFrom(account_message(await self._account(purchase.credit_account)))
         return answer

@@ -11,8 +11,8 @@ from diwan.core.decider import Rejected
 from diwan.core.ledger.accounts import NAMESPACE, named_id
 from diwan.core.ledger.requests import Request, Verdict
 from services.wallet.books import Done
-from services.wallet.ledger import DATABASE_TROUBLE, Ledger, Unavailable, is_own_fault
-from services.wallet.works import Remembered
+from services.wallet.ledger import DATABASE_TROUBLE, Ledger, TooLarge, Unavailable, is_own_fault
+from services.wallet.works import EVENT_BYTES_MAX, Remembered
 
 
 class Asking:
@@ -26,6 +26,8 @@ class Asking:
         """Return what became of a request that stands now; raises `Rejected` with the reason and facts if it does not."""
         try:
             done = await self._ledger.ask(request, remembered)
+        except TooLarge as error:
+            raise Rejected("MESSAGE_TOO_LARGE", bytes=error.size, max=EVENT_BYTES_MAX) from None
         except Overloaded:
             raise Rejected("SERVER_BUSY") from None
         except Unavailable:

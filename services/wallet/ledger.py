@@ -71,6 +71,14 @@ class Unavailable(Exception):  # noqa: N818
     """Nothing happened: the database cannot be reached."""
 
 
+class TooLarge(Exception):  # noqa: N818
+    """Nothing happened: what is asked for is more than one event can tell."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"{size} of {EVENT_BYTES_MAX} bytes")
+        self.size = size
+
+
 class _Waiting:
     """A request on its way; ``is_alone`` where it must not share a commit, ``is_tried`` once one was attempted."""
 
@@ -153,11 +161,14 @@ class Ledger:
             await connection.close(timeout=STATEMENT_SECONDS)
 
     async def ask(self, request: Request, remembered: Remembered | None = None) -> Done:
-        """Decide a request, durably; raises `Overloaded`, `Unavailable` (nothing happened) or `UnknownOutcome`."""
+        """Decide a request, durably; raises `TooLarge`, `Overloaded`, `Unavailable` (nothing happened) or `UnknownOutcome`."""
+        work = Work(request, remembered)
+        if work.event_bytes > EVENT_BYTES_MAX:
+            raise TooLarge(work.event_bytes)
         if self._closing or len(self._pending) >= PENDING_MAX:
             raise Overloaded(f"{len(self._pending)} requests are waiting")
         answer: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
-        self._pending.append(_Waiting(Work(request, remembered), answer))
+        self._pending.append(_Waiting(work, answer))
         self._work.set()
         self._maybe_look_ahead()
         return await answer

@@ -40,6 +40,10 @@ class _Watcher:
         if account != self.told:
             self.news = account
             self.changed.set()
+        else:
+            # What came is gone again before it was told: a freeze or a hold leaves no entry behind.
+            self.news = None
+            self.changed.clear()
 
     def take(self) -> Account | None:
         self.changed.clear()
@@ -97,12 +101,13 @@ class Balances:
                 pass
             self._woken.clear()
             try:
-                await self._look()
+                await self.look()
             except DATABASE_TROUBLE as error:
                 _log.warning("balances_not_read", error=repr(error))
             await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _look(self) -> None:
+    async def look(self) -> None:
+        """Look now at every account that somebody watches."""
         watched = list(self._watchers)
         for start in range(0, len(watched), ACCOUNTS_A_LOOK):
             await self._look_at(watched[start : start + ACCOUNTS_A_LOOK])

@@ -65,11 +65,13 @@ def refund(batch: Batch, request: Refund) -> Outcome:
     key = named_id(request.purchase_id, "refunded")
     if key in batch.holds:
         return batch.refuse(key, Result.EXISTS_WITH_DIFFERENT_KIND)
+    purchase = batch.transfers.get(request.purchase_id)
+    if purchase is not None and not batch.accounts[purchase.credit_account].owner.startswith(request.players):
+        return batch.refuse(key, Result.ON_BEHALF_OF_NOT_ALLOWED)
     there, short = batch.transfers.get(key), batch.short_of.get(request.purchase_id)
     if there is not None or short is not None:
         verdict = Verdict(key, Result.EXISTS, amount=0 if there is None else there.amount)
         return Outcome((verdict,), is_done=True, shortfall=0 if short is None else short.amount)
-    purchase = batch.transfers.get(request.purchase_id)
     if purchase is None:
         is_new = batch.rule_out(request.purchase_id, Result.PURCHASE_REFUNDED.name)
         return Outcome((Verdict(key, Result.CREATED if is_new else Result.EXISTS),), is_done=True)

@@ -48,6 +48,7 @@ class Result(StrEnum):
     ALREADY_REVERSED = "already_reversed"
     NOT_REVERSIBLE = "not_reversible"
     PURCHASE_REFUNDED = "purchase_refunded"
+    ON_BEHALF_OF_NOT_ALLOWED = "on_behalf_of_not_allowed"
     TOP_UP_NOT_BELOW = "top_up_not_below"
     CONSENT_REQUIRED = "consent_required"
     TOO_SOON = "too_soon"
@@ -190,10 +191,14 @@ class Grant(Struct, frozen=True):
 
 
 class Refund(Struct, frozen=True):
-    """Take a purchase back as far as its chips are still there; what is not is recorded and the account is frozen."""
+    """Take a purchase back as far as its chips are still there; what is not is recorded and the account is frozen.
+
+    ``players``: the id prefix of those whose purchases the caller may take back, empty for any.
+    """
 
     purchase_id: str
     cause: str
+    players: str = ""
 
 
 class Reversal(Struct, frozen=True):

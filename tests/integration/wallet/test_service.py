@@ -15,6 +15,7 @@ from diwan.api.wallet.v1 import wallet_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.chassis.auth import service_tokens
 from diwan.chassis.feed.remote import RemoteFeed
+from diwan.chassis.pace import BURST
 from diwan.chassis.reasons import CATALOGUE
 from diwan.core.ledger.books import EMPTY, fold, sums
 from diwan.wire.events import decode
@@ -101,10 +102,10 @@ async def test_a_request_id_of_one_caller_is_not_anothers(room):
     assert await reason_of(open_for("other/lina", **backend)) == "ON_BEHALF_OF_NOT_ALLOWED"
 
 
-async def test_a_hundred_openings_at_once_open_one_account(room, superuser):
+async def test_many_openings_at_once_open_one_account(room, superuser):
     """L8."""
     (amal,) = people("amal")
-    answers = await asyncio.gather(*(room.open_account(amal) for _ in range(100)))
+    answers = await asyncio.gather(*(room.open_account(amal) for _ in range(BURST)))
 
     assert [answer.existed for answer in answers].count(False) == 1
     assert (

@@ -96,6 +96,22 @@ async def test_many_changes_may_be_told_as_one_but_the_last_is_always_told(prepa
     assert all([a.version for a in each] == sorted({a.version for a in each}) for each in told)
 
 
+async def test_what_came_and_went_while_a_reader_was_slow_is_not_told_as_what_there_is(prepared):
+    """A freeze moves no chip and counts no entry: lifted again, the account is what the reader was told before."""
+    async with followed(prepared) as (ledger, balances):
+        (amal,) = await rich_players(ledger, 1)
+        stream = balances.watch(amal.account_id)
+        first = await anext(stream)
+        for is_frozen in (True, False):
+            await ledger.ask(FreezeChange(str(uuid4()), amal.account_id, is_frozen=is_frozen, cause="c"))
+            await balances.look()
+        told = [await anext(stream) for _ in range(3)]
+        await stream.aclose()
+
+    assert not first.is_frozen
+    assert [account for account in told if account is not None and account.is_frozen] == []
+
+
 async def test_an_account_that_is_not_there_is_not_watched(prepared):
     async with followed(prepared) as (_ledger, balances):
         with pytest.raises(Rejected, match="ACCOUNT_NOT_FOUND"):

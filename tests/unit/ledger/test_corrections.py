@@ -275,6 +275,17 @@ def test_a_purchase_that_an_operator_took_back_is_not_refunded_again():
     assert results(decision.outcomes) == [Result.ALREADY_REVERSED]
 
 
+def test_a_back_end_takes_back_no_purchase_of_another_ones_player_nor_hears_of_it():
+    books = given(BOUGHT)
+    taken, after = when(books, Refund(BOUGHT_ID, "refund", players="red/"))
+    mine, last = when(after, Refund(BOUGHT_ID, "refund", players="am"))
+    late, _ = when(last, Refund(BOUGHT_ID, "refund", players="red/"))
+
+    assert results((*taken.outcomes, *late.outcomes)) == [Result.ON_BEHALF_OF_NOT_ALLOWED] * 2
+    assert (taken.event, late.event) == (None, None)
+    assert results(mine.outcomes) == [Result.CREATED]
+
+
 def test_what_is_ruled_out_is_no_refusal_of_a_hold_that_has_the_id():
     """L5: transfers and holds share one space of ids, so with the hold there no such transfer can come to be anyway."""
     held, receipt = (
