@@ -74,6 +74,8 @@ comment on column hand_index.result is 'The number of HandResult in the contract
 comment on column hand_index.payoffs is 'Parallel to players; empty while the hand runs.';
 create index hand_index_newest on hand_index (started_at_ms desc, hand_id desc);
 create index hand_index_of_table on hand_index (table_id, started_at_ms desc, hand_id desc);
+-- Every pot and every end looks for the hand that runs, however many a table has behind it.
+create index hand_index_running on hand_index (table_id) where last_version = 0;
 
 create table hand_seat (
     player text not null,
