@@ -356,7 +356,3 @@ def _result(done: Done) -> str:
 
 def _amount(done: Done) -> int:
     return done.outcome.verdicts[0].amount
-
-
-REASONS: Final = frozenset(result.name for result in Result if not result.is_posted)
-"""Every reason with which a transfer is refused."""
