@@ -162,6 +162,9 @@ def test_chips_are_conserved_and_nobody_owes_whatever_is_asked(asked: list[list[
         for resolved in () if decision.event is None else decision.event.resolutions:
             assert resolved.hold_id not in ended
             ended.add(resolved.hold_id)
+        if decision.event is not None:
+            told = [refusal.transfer_id for refusal in decision.event.refusals]
+            assert len(set(told) - books.refused.keys()) == len(told), "an id is refused for good once"
         books = applied(books, decision)
         assert set(sums(books).values()) == {0}
         assert all(a.available >= 0 for a in books.accounts.values() if a.kind not in MAY_OWE)

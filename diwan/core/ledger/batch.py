@@ -116,8 +116,8 @@ class Batch:
 
     def refuse(self, key: str, result: Result, *, next_at_ms: int = 0, is_forgotten: bool = False) -> Outcome:
         """Refuse what one id stands for, for good where that is the rule (L5)."""
-        if result in REMEMBERED and not is_forgotten:
-            self.refusals.setdefault(key, result.name)
+        if result in REMEMBERED and not is_forgotten and self.first_reason(key) is None:
+            self.refusals[key] = result.name
         return Outcome((Verdict(key, result, next_at_ms=next_at_ms),), is_done=False)
 
     def rule_out(self, key: str, reason: str) -> bool:

@@ -76,7 +76,8 @@ def refund(batch: Batch, request: Refund) -> Outcome:
         is_new = batch.rule_out(request.purchase_id, Result.PURCHASE_REFUNDED.name)
         return Outcome((Verdict(key, Result.CREATED if is_new else Result.EXISTS),), is_done=True)
     if purchase.transfer_id in batch.reversed_by:
-        return batch.refuse(key, Result.ALREADY_REVERSED)
+        # Told from what stands for ever: there is nothing to remember for the refund's own id.
+        return batch.refuse(key, Result.ALREADY_REVERSED, is_forgotten=True)
     account = batch.accounts[purchase.credit_account]
     amount = min(purchase.amount, account.available)
     if amount:

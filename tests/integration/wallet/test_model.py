@@ -12,6 +12,7 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
+    precondition,
     rule,
     run_state_machine_as_test,
 )
@@ -46,7 +47,8 @@ from services.wallet.loading import SHARD
 from tests.integration.wallet.conftest import faults, make
 from tests.integration.wallet.model import HOUR, MOMENT, Held, Model, Posted
 
-POLICIES = Policies(top_up=Policy(count_a_day=2, below=60), top_up_amount=40, purchase=Policy())
+BELOW = 400
+POLICIES = Policies(top_up=Policy(count_a_day=2, below=BELOW), top_up_amount=40, purchase=Policy())
 LASTS_MS = {HOUR: 3_600_000, MOMENT: 1}
 MOVES = (
     ("entry", "amal", "pool"),
@@ -124,9 +126,10 @@ def words(outcome) -> list[str]:
     return [verdict.result.value for verdict in outcome.verdicts]
 
 
-ids = st.integers(0, 11)
-amounts = st.one_of(st.integers(1, 80), st.sampled_from([0, -1, 2**53 - 1, 2**53]))
+picks = st.integers(0, 10_000)
+amounts = st.one_of(*[st.integers(1, 80)] * 9, st.sampled_from([0, -1, 2**53 - 1, 2**53]))
 causes = st.sampled_from(["c", "c", "c", "d"])
+movements = st.sampled_from([*MOVES, *[move for move in MOVES if move[0] != "odd"] * 3])
 
 
 class Agreement(RuleBasedStateMachine):
@@ -151,7 +154,15 @@ class Agreement(RuleBasedStateMachine):
             "nobody": player_account(f"nobody-{number}"),
         }
         own = tuple(self.opened[name] for name in ("amal", "dina", "pool"))
-        self.world.ask(LinkedSet((), opens=own))
+        grants = tuple(
+            Transfer(
+                named_id(self.space, name), OPERATOR.account_id, self.opened[name].account_id, 400, "issue", "begin"
+            )
+            for name in ("amal", "dina", "pool", "house")
+        )
+        (begun,) = self.world.ask(LinkedSet(grants, opens=own))
+        assert begun.is_done
+        self.used: list[str] = []
         self.names = {account.account_id: name for name, account in self.opened.items()}
         there = self.world.accounts(list(self.names))
         balances = {self.names[key]: row["balance"] for key, row in there.items()}
@@ -161,8 +172,18 @@ class Agreement(RuleBasedStateMachine):
 
     # How the model's words become requests
 
-    def key(self, number: int) -> str:
-        return named_id(self.space, f"id/{number}")
+    def key(self, pick: int) -> str:
+        """Return an id: mostly one of its own, now and then one that something else has or was refused."""
+        if self.used and pick % 4 == 3:
+            return self.used[pick // 4 % len(self.used)]
+        self.used.append(named_id(self.space, f"id/{len(self.used)}"))
+        return self.used[-1]
+
+    def one_of(self, there: dict[str, object], pick: int) -> str:
+        """Return mostly an id out of what there is."""
+        if not there or pick % 7 == 3:
+            return self.key(pick)
+        return list(there)[pick % len(there)]
 
     def transfer(self, key: str, asked: Posted | Held) -> Transfer:
         debit, credit = self.opened[asked.debit].account_id, self.opened[asked.credit].account_id
@@ -174,7 +195,7 @@ class Agreement(RuleBasedStateMachine):
     # Steps
 
     @rule(
-        asked=st.lists(st.tuples(ids, st.sampled_from(MOVES), amounts, causes), min_size=1, max_size=6),
+        asked=st.lists(st.tuples(picks, movements, amounts, causes), min_size=1, max_size=6),
         linked=st.booleans(),
     )
     def move(self, asked, linked) -> None:
@@ -189,8 +210,8 @@ class Agreement(RuleBasedStateMachine):
         self.agree(expected, [LinkedSet(tuple(self.transfer(key, posted) for key, posted in each)) for each in sets])
 
     @rule(
-        number=ids,
-        move=st.sampled_from(MOVES),
+        number=picks,
+        move=movements,
         amount=amounts,
         cause=causes,
         lasts=st.sampled_from([HOUR, HOUR, MOMENT]),
@@ -199,12 +220,13 @@ class Agreement(RuleBasedStateMachine):
         self.model.next_step()
         code, debit, credit = move
         asked = Held(debit, credit, amount, code, cause, lasts)
-        expected = self.model.place(self.key(number), changed(asked))
-        self.agree([[expected]], [HoldPlacement(self.transfer(self.key(number), asked), LASTS_MS[lasts])])
+        key = self.key(number)
+        expected = self.model.place(key, changed(asked))
+        self.agree([[expected]], [HoldPlacement(self.transfer(key, asked), LASTS_MS[lasts])])
 
     @rule(
         asked=st.lists(
-            st.tuples(st.sampled_from(["post", "void"]), ids, ids, st.sampled_from([0, 0, 5, 80, -1]), causes),
+            st.tuples(st.sampled_from(["post", "void"]), picks, picks, st.sampled_from([0, 0, 5, 80, -1]), causes),
             min_size=1,
             max_size=4,
         )
@@ -214,7 +236,7 @@ class Agreement(RuleBasedStateMachine):
         self.model.next_step()
         expected, requests = [], []
         for kind, number, hold, amount, cause in asked:
-            key, hold_key = self.key(number), self.key(hold)
+            key, hold_key = self.key(number), self.one_of(self.model.holds, hold)
             if kind == "post":
                 expected.append([self.model.post(key, hold_key, amount, cause)])
                 requests.append(HoldPosting(key, hold_key, amount, cause))
@@ -223,17 +245,52 @@ class Agreement(RuleBasedStateMachine):
                 requests.append(HoldVoiding(key, hold_key, cause))
         self.agree(expected, requests)
 
-    @rule(number=ids, old=ids, cause=causes)
+    @rule(
+        name=st.sampled_from(["amal", "dina"]),
+        amount=st.integers(1, 60),
+        ends=st.lists(st.sampled_from(["post", "void", "part"]), min_size=1, max_size=3),
+    )
+    def hold_and_end(self, name, amount, ends) -> None:
+        """A whole life of a hold, ended by several at once, each asking twice (L3, L6)."""
+        self.model.next_step()
+        hold_key, asked = self.key(0), Held(name, "pool", amount, "entry", "c", HOUR)
+        expected = self.model.place(hold_key, changed(asked))
+        self.agree([[expected]], [HoldPlacement(self.transfer(hold_key, asked), LASTS_MS[HOUR])])
+        requests, told = [], []
+        for end in [each for each in ends for _ in range(2)]:
+            if len(requests) % 2 == 0:
+                key = self.key(0)
+            if end == "void":
+                told.append([self.model.void(key, hold_key)])
+                requests.append(HoldVoiding(key, hold_key, "c"))
+            else:
+                chips = 1 if end == "part" else 0
+                told.append([self.model.post(key, hold_key, chips, "c")])
+                requests.append(HoldPosting(key, hold_key, chips, "c"))
+        self.agree(told, requests)
+
+    @precondition(lambda self: any(not hold.end for hold in self.model.holds.values()))
+    @rule(number=picks, hold=picks, amount=st.sampled_from([0, 0, 1, 5, 500]), is_void=st.booleans())
+    def end_an_open_one(self, number, hold, amount, is_void) -> None:
+        self.model.next_step()
+        live = [key for key, each in self.model.holds.items() if not each.end] or list(self.model.holds)
+        key, hold_key = self.key(number), live[hold % len(live)]
+        if is_void:
+            self.agree([[self.model.void(key, hold_key)]], [HoldVoiding(key, hold_key, "c")])
+        else:
+            self.agree([[self.model.post(key, hold_key, amount, "c")]], [HoldPosting(key, hold_key, amount, "c")])
+
+    @rule(number=picks, old=picks, cause=causes)
     def reverse(self, number, old, cause) -> None:
         self.model.next_step()
-        expected = self.model.reverse(self.key(number), self.key(old), cause)
-        self.agree([[expected]], [Reversal(self.key(number), self.key(old), cause)])
+        key, old_key = self.key(number), self.one_of(self.model.posted, old)
+        self.agree([[self.model.reverse(key, old_key, cause)]], [Reversal(key, old_key, cause)])
 
-    @rule(name=st.sampled_from(["amal", "dina", "pool"]), is_frozen=st.booleans())
+    @rule(name=st.sampled_from(["amal", "dina", "pool"]), is_frozen=st.sampled_from([False, False, True]))
     def freeze(self, name, is_frozen) -> None:
         self.model.next_step()
         expected = self.model.freeze(name, is_frozen=is_frozen)
-        change = FreezeChange(self.key(99), self.opened[name].account_id, is_frozen=is_frozen, cause="c")
+        change = FreezeChange(self.space, self.opened[name].account_id, is_frozen=is_frozen, cause="c")
         self.agree([[expected]], [change])
 
     @rule(name=st.sampled_from(["amal", "dina"]), is_given=st.booleans())
@@ -242,14 +299,15 @@ class Agreement(RuleBasedStateMachine):
         expected = self.model.consent(name, is_given=is_given)
         self.agree(
             [[expected]],
-            [ConsentChange(self.key(98), self.opened[name].account_id, is_given=is_given, cause="c")],
+            [ConsentChange(self.space, self.opened[name].account_id, is_given=is_given, cause="c")],
         )
 
-    @rule(number=ids, name=st.sampled_from(["amal", "dina"]), is_automatic=st.booleans())
+    @rule(number=picks, name=st.sampled_from(["amal", "dina"]), is_automatic=st.booleans())
     def top_up(self, number, name, is_automatic) -> None:
         self.model.next_step()
-        expected = self.model.top_up(self.key(number), name, 60, 40, 2, is_automatic=is_automatic)
-        grant = POLICIES.free_top_up(self.key(number), self.opened[name].owner, is_automatic=is_automatic)
+        key = self.key(number)
+        expected = self.model.top_up(key, name, BELOW, 40, 2, is_automatic=is_automatic)
+        grant = POLICIES.free_top_up(key, self.opened[name].owner, is_automatic=is_automatic)
         self.agree([[expected]], [grant])
 
     @rule(receipt=st.integers(0, 2), name=st.sampled_from(["amal", "dina"]), amount=st.integers(1, 60))
@@ -330,8 +388,8 @@ def test_the_wallet_and_a_second_ledger_agree_on_everything(world):
     run_state_machine_as_test(
         lambda: Agreement(world),
         settings=settings(
-            max_examples=60,
-            stateful_step_count=30,
+            max_examples=50,
+            stateful_step_count=40,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         ),

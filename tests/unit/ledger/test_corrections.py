@@ -270,9 +270,10 @@ def test_a_purchase_whose_refund_came_first_is_never_credited():
 def test_a_purchase_that_an_operator_took_back_is_not_refunded_again():
     books = given(BOUGHT, Reversal(an_id("back"), BOUGHT_ID, "c"))
 
-    decision, _ = when(books, Refund(BOUGHT_ID, "refund"))
+    decision, _ = when(books, Refund(BOUGHT_ID, "refund"), Refund(BOUGHT_ID, "refund"))
 
-    assert results(decision.outcomes) == [Result.ALREADY_REVERSED]
+    assert results(decision.outcomes) == [Result.ALREADY_REVERSED] * 2
+    assert decision.event is None
 
 
 def test_a_back_end_takes_back_no_purchase_of_another_ones_player_nor_hears_of_it():
