@@ -121,7 +121,7 @@ class TableFold:
             case MatchStarted():
                 self._match_started(said, cause)
             case MatchEnded():
-                self._paid_out("pool", [(one.player, one.is_bot, one.prize) for one in said.places], cause)
+                self._paid_out("pot", [(one.player, one.is_bot, one.prize) for one in said.places], cause)
             case _:
                 return
 
@@ -188,7 +188,7 @@ class TableFold:
             paid = -nets.pop(escrow_account(one.sitting).account_id, 0)
             if paid != said.entry_fee:
                 self.faults.add(sitting.place, f"an entry of {said.entry_fee}, the ledger posted {paid}{_of(posted)}")
-        self._rest("pool", nets, posted)
+        self._rest("pot", nets, posted)
 
     def _paid_out(self, kind: str, shares: list[tuple[str, bool, int]], cause: str) -> None:
         """What a table kept for its players goes home to them, and nothing else does."""

@@ -87,7 +87,7 @@ def pool_account(tournament: str) -> AccountOpened:
 
 
 def pot_account(table: str) -> AccountOpened:
-    """Return the account of what a table's void hands carry over to the next one (A6)."""
+    """Return the account of what a table keeps: what its void hands carry over (A6), or the entries of its match."""
     return account_of("pot", table)
 
 

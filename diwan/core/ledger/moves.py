@@ -71,8 +71,8 @@ MOVES: Final = (
     _own("line", "escrow", "escrow", "the table's log"),
     _own("carried", "escrow", "pot", "the table's log"),
     _own("carried_won", "pot", "escrow", "the table's log"),
-    _own("match_entry", "escrow", "pool", "the table's log"),
-    *(_own("match_prize", "pool", taker, "the table's log") for taker in ("player", "bots")),
+    _own("match_entry", "escrow", "pot", "the table's log"),
+    *(_own("match_prize", "pot", taker, "the table's log") for taker in ("player", "bots")),
     *(_own("carried_returned", "pot", taker, "the table's log") for taker in ("player", "bots")),
     *(_own("cash_out", "escrow", taker, "the table's log") for taker in ("player", "bots")),
 )

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from diwan.core.games.capsa.events import CapsaStarted, PairSettled
 from diwan.core.hand.events import HandEnded, HandStarted, HandVoided
-from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account, pool_account, pot_account
+from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account, pot_account
 from diwan.core.ledger.books import Transfer
 from diwan.core.ledger.requests import Confirmation, LinkedSet, Revocation, TableRequest
 from diwan.core.ledger.settlement import Line, Payoff, settle, settle_lines
@@ -78,7 +78,7 @@ class TableSeats(Struct, frozen=True):
     """One table after the event of number ``version``.
 
     ``carried`` is what the table's pot account must hold: chips of void hands before (A6). Of a match no hand moves chips
-    (L12): its entries come by buy-in, stand in the table's ``pool`` while it goes on, and are paid out when it ends.
+    (L12): its entries come by buy-in, stand in the same account (``pool``) while it goes on, and are paid out when it ends.
     """
 
     table_id: str
@@ -296,17 +296,17 @@ def _released(table: TableSeats, event: SeatReleased, cause: str) -> Step:
 
 
 def _match_started(table: TableSeats, event: MatchStarted, cause: str) -> Step:
-    """Gather the entries: every sitting's escrow is emptied into the table's pool."""
+    """Gather the entries: every sitting's escrow is emptied into the table's pot."""
     entrants = [(one.seat, one.player, one.is_bot, one.sitting, event.entry_fee) for one in event.entrants]
     seated = [(one.seat, one.player, one.is_bot, one.sitting, one.stack) for one in table.sittings]
     if not table.is_match or table.pool or sorted(entrants) != sorted(seated):
         raise Disagreement("a match starts with other seats than those that are paid for")
-    pool = pool_account(table.table_id)
+    pot = pot_account(table.table_id)
     transfers = [
         Transfer(
             named_id(table.table_id, f"match_entry/{one.seat}"),
             escrow_account(one.sitting).account_id,
-            pool.account_id,
+            pot.account_id,
             event.entry_fee,
             "match_entry",
             cause,
@@ -316,7 +316,7 @@ def _match_started(table: TableSeats, event: MatchStarted, cause: str) -> Step:
     ]
     sittings = tuple([replace(sitting, stack=0) for sitting in table.sittings])
     table = replace(table, sittings=sittings, pool=event.entry_fee * len(entrants))
-    return table, (LinkedSet(tuple(transfers), opens=(pool,)),) if transfers else _NOTHING
+    return table, (LinkedSet(tuple(transfers), opens=(pot,)),) if transfers else _NOTHING
 
 
 def _match_ended(table: TableSeats, event: MatchEnded, cause: str) -> Step:
@@ -327,7 +327,7 @@ def _match_ended(table: TableSeats, event: MatchEnded, cause: str) -> Step:
     transfers = [
         Transfer(
             named_id(table.table_id, f"match_prize/{one.seat}"),
-            pool_account(table.table_id).account_id,
+            pot_account(table.table_id).account_id,
             BOTS.account_id if one.is_bot else player_account(one.player).account_id,
             one.prize,
             "match_prize",

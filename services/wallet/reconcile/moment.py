@@ -44,7 +44,7 @@ async def add_up_in(connection: Connection, findings: Findings, limits: Mapping[
         msgspec.json.decode(row["state"], type=TableSeats) for row in await connection.fetch(statements.TABLE_SEATS)
     ]
     await _escrows(connection, findings, _seated(tables))
-    await _pots(connection, findings, {table.table_id: table.carried for table in tables})
+    await _pots(connection, findings, {table.table_id: table.carried + table.pool for table in tables})
 
 
 async def _sum(connection: Connection, findings: Findings) -> None:
@@ -91,15 +91,15 @@ async def _closed(connection: Connection, findings: Findings) -> None:
         findings.add("pools", text, await _newest(connection, row["account_id"]), row["account_id"])
 
 
-async def _pots(connection: Connection, findings: Findings, carried: dict[str, int]) -> None:
-    """Hold what tables carry over against their pots' accounts."""
+async def _pots(connection: Connection, findings: Findings, kept: dict[str, int]) -> None:
+    """Hold what tables carry over and what matches have gathered against the tables' pots."""
     pots = {row["table_id"]: row for row in await connection.fetch(statements.POTS)}
     findings.checked["pools"] += len(pots)
-    for table_id in sorted(pots.keys() | carried.keys()):
-        wanted, row = carried.get(table_id, 0), pots.get(table_id)
+    for table_id in sorted(pots.keys() | kept.keys()):
+        wanted, row = kept.get(table_id, 0), pots.get(table_id)
         balance = row["balance"] if row else 0
         if balance != wanted:
-            text = f"the pot of table {table_id} holds {balance}, the table carries {wanted} over"
+            text = f"the pot of table {table_id} holds {balance}, the table keeps {wanted} in it"
             account_id = row["account_id"] if row else ""
             findings.add("pools", text, await _newest(connection, account_id) if row else 0, account_id)
 

@@ -176,7 +176,21 @@ async def test_a_pot_that_is_not_what_its_table_carries_is_found(room, prepared)
         report = await look_through(owner)
 
     assert list(broken(report)) == ["pools"]
-    assert f"table {table.table_id} holds 0, the table carries 8 over" in report.first("pools").text
+    assert f"table {table.table_id} holds 0, the table keeps 8 in it" in report.first("pools").text
+
+
+async def test_entries_of_a_match_that_are_not_in_its_tables_pot_are_found(room, prepared):
+    table = await a_table(room)
+    await room.caught_up()
+    async with owner_of(prepared) as owner:
+        await owner.execute(
+            "update table_seats set state = replace(state, '\"pool\":0', '\"pool\":300') where table_id = $1",
+            table.table_id,
+        )
+        report = await look_through(owner)
+
+    assert list(broken(report)) == ["pools"]
+    assert f"table {table.table_id} holds 0, the table keeps 300 in it" in report.first("pools").text
 
 
 async def test_adding_up_is_for_staff_and_services(room):

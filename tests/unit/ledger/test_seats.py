@@ -7,7 +7,8 @@ from diwan.core.games.capsa.events import CapsaStarted, PairSettled
 from diwan.core.games.capsa.settings import CapsaSettings
 from diwan.core.hand.events import HandEnded, HandSeat, HandStarted, HandVoided
 from diwan.core.hand.settings import HandSettings
-from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account, pool_account, pot_account
+from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account, pot_account
+from diwan.core.ledger.moves import MOVES
 from diwan.core.ledger.requests import Confirmation, LinkedSet, Revocation
 from diwan.core.ledger.seats import Disagreement, TableSeats, follow
 from diwan.core.table.config import TableConfig
@@ -333,7 +334,7 @@ def test_lines_that_do_not_add_up_are_refused_whole(events: tuple[TableEvent, ..
     refused(*SEATED, *events)
 
 
-POOL = pool_account(TABLE)
+POOL = pot_account(TABLE)
 ENTRANTS = (Entrant(0, "p0", is_bot=False, sitting=S0), Entrant(1, "bot", is_bot=True, sitting=S1))
 
 
@@ -345,6 +346,15 @@ def entered(entry_fee: int = 100) -> tuple:
 def match_ended(*prizes: int) -> MatchEnded:
     places = [MatchPlace(n + 1, one.seat, one.player, one.is_bot, prizes[n]) for n, one in enumerate(ENTRANTS)]
     return MatchEnded("won", tuple(places), 2)
+
+
+def test_nobody_takes_or_adds_chips_where_a_table_keeps_them_by_naming_the_account():
+    """Entries of a match, as what void hands carry over, move by the table's log alone: nobody may ask for a move of theirs."""
+    _, requests = given(*entered(), match_ended(150, 50))
+    kept = {opened.kind for request in requests if isinstance(request, LinkedSet) for opened in request.opens}
+
+    assert kept == {"pot"}
+    assert not [move for move in MOVES if {move.debit, move.credit} & {*kept, "escrow"} and move.asked_by]
 
 
 def test_entries_of_a_match_stand_in_its_pool_and_go_to_the_places():
