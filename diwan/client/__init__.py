@@ -18,7 +18,7 @@ from diwan.client.notices import Notices
 from diwan.client.seat import SeatStream
 from diwan.client.streams import Watching
 from diwan.client.tables import new_request_id
-from diwan.client.wallet import AccountName
+from diwan.client.wallet import AccountName, movement
 
 __all__ = [
     "AccountName",
@@ -30,5 +30,6 @@ __all__ = [
     "Token",
     "Watching",
     "connect",
+    "movement",
     "new_request_id",
 ]

@@ -4,7 +4,7 @@ Whatever moves chips has an id of its caller's: asked again with the same id it 
 answer. Where none is given one is made, which is good for the retries inside a call and no longer.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
 from diwan.api.wallet.v1 import wallet_service_pb2 as pb
@@ -85,15 +85,27 @@ class Wallet:
         transfer_id: str | None = None,
     ) -> pb.TransferResponse:
         """Move chips between two accounts; ``code`` says what for, and which accounts it may join is fixed."""
-        movement = pb.Movement(
-            transfer_id=transfer_id or new_request_id(),
-            debit=_name(debit),
-            credit=_name(credit),
-            amount=amount,
-            code=code,
-            cause=cause,
+        asked = movement(debit, credit, amount, code=code, cause=cause, transfer_id=transfer_id)
+        return await self._connection.unary(self._stub.Transfer, pb.TransferRequest(movement=asked))
+
+    async def transfer_linked(self, movements: Sequence[pb.Movement]) -> list[str]:
+        """Move chips by several transfers (`movement`), all or none; returns "created" or "exists" for each."""
+        request = pb.TransferLinkedRequest(movements=movements)
+        return list((await self._connection.unary(self._stub.TransferLinked, request)).results)
+
+    async def place_hold(self, asked: pb.Movement, *, lasts_ms: int = 0) -> pb.PlaceHoldResponse:
+        """Set chips aside for a movement (`movement`), whose id names the hold; 0 ms: for 10 minutes. For services."""
+        request = pb.PlaceHoldRequest(movement=asked, lasts_ms=lasts_ms)
+        return await self._connection.unary(self._stub.PlaceHold, request)
+
+    async def post_hold(
+        self, hold_id: str, *, cause: str, amount: int = 0, transfer_id: str | None = None
+    ) -> pb.PostHoldResponse:
+        """Turn a hold, or ``amount`` chips of it, into a transfer; the rest is free again. For services."""
+        request = pb.PostHoldRequest(
+            transfer_id=transfer_id or new_request_id(), hold_id=hold_id, amount=amount, cause=cause
         )
-        return await self._connection.unary(self._stub.Transfer, pb.TransferRequest(movement=movement))
+        return await self._connection.unary(self._stub.PostHold, request)
 
     async def get_transfer(self, transfer_id: str) -> pb.Transfer:
         """Return a transfer. For operators, auditors and services."""
@@ -121,10 +133,40 @@ class Wallet:
         )
         return await self._connection.unary(self._stub.Issue, request)
 
-    async def top_up(self, *, player: str = "", transfer_id: str | None = None) -> pb.TopUpResponse:
-        """Ask for the free top-up, as the house's policy has it."""
-        request = pb.TopUpRequest(transfer_id=transfer_id or new_request_id(), on_behalf_of=player)
+    async def top_up(
+        self, *, player: str = "", is_automatic: bool = False, transfer_id: str | None = None
+    ) -> pb.TopUpResponse:
+        """Ask for the free top-up, as the house's policy has it; an automatic one needs the player's consent."""
+        request = pb.TopUpRequest(
+            transfer_id=transfer_id or new_request_id(), on_behalf_of=player, is_automatic=is_automatic
+        )
         return await self._connection.unary(self._stub.TopUp, request)
+
+    async def set_top_up_consent(
+        self, *, is_given: bool, player: str = "", request_id: str | None = None
+    ) -> pb.Account:
+        """Record that the player consents to automatic top-ups, or no longer does."""
+        request = pb.SetTopUpConsentRequest(
+            request_id=request_id or new_request_id(), on_behalf_of=player, is_given=is_given
+        )
+        return (await self._connection.unary(self._stub.SetTopUpConsent, request)).account
+
+    async def credit_purchase(
+        self, provider: str, receipt_id: str, player: str, amount: int
+    ) -> pb.CreditPurchaseResponse:
+        """Credit a purchase that its provider has confirmed, once by its receipt. For back ends."""
+        request = pb.CreditPurchaseRequest(provider=provider, receipt_id=receipt_id, player=player, amount=amount)
+        return await self._connection.unary(self._stub.CreditPurchase, request)
+
+    async def refund_purchase(self, provider: str, receipt_id: str, *, reason: str) -> pb.RefundPurchaseResponse:
+        """Take a purchase back that its provider has refunded. For back ends and operators."""
+        request = pb.RefundPurchaseRequest(provider=provider, receipt_id=receipt_id, reason=reason)
+        return await self._connection.unary(self._stub.RefundPurchase, request)
+
+    async def credit_ad_reward(self, provider: str, receipt_id: str, player: str) -> pb.CreditAdRewardResponse:
+        """Credit the reward for an advertisement that its provider has confirmed, once by its receipt. For back ends."""
+        request = pb.CreditAdRewardRequest(provider=provider, receipt_id=receipt_id, player=player)
+        return await self._connection.unary(self._stub.CreditAdReward, request)
 
     async def freeze(self, player: str, *, reason: str, case_id: str, request_id: str | None = None) -> pb.Account:
         """Freeze a player's account. For operators."""
@@ -147,6 +189,20 @@ class Wallet:
     async def reconcile(self) -> pb.ReconcileResponse:
         """Have everything added up now. RECONCILE_RUNNING: it takes longer; ask again for the result."""
         return await self._connection.unary(self._stub.Reconcile, pb.ReconcileRequest())
+
+
+def movement(
+    debit: AccountName, credit: AccountName, amount: int, *, code: str, cause: str, transfer_id: str | None = None
+) -> pb.Movement:
+    """Return a movement of chips; ``code`` says what for, and which accounts it may join is fixed."""
+    return pb.Movement(
+        transfer_id=transfer_id or new_request_id(),
+        debit=_name(debit),
+        credit=_name(credit),
+        amount=amount,
+        code=code,
+        cause=cause,
+    )
 
 
 def _name(name: AccountName | None) -> pb.AccountName | None:
