@@ -12,6 +12,7 @@ from typing import Final
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from diwan.chassis.database import Connection
 from diwan.core.hashing import uuid_bytes
@@ -80,7 +81,7 @@ class LedgerExaminer:
         for one, commit in commits:
             findings += [_found(one, kind, detail) for kind, detail in check_commit(accounts, known, commit)]
             await _note_posted(connection, one, commit, accounts)
-        rows = [(a.account_id, a.kind, a.owner, a.currency, a.balance) for a in accounts.values()]
+        rows = [(a.account_id, a.kind, a.owner, a.currency, a.balance, a.is_closed) for a in accounts.values()]
         await connection.executemany(statements.KEEP_ACCOUNT, rows)
         return findings + await compare(connection, ids)
 
@@ -106,6 +107,8 @@ def check_commit(accounts: dict[str, Account], known: set[str], commit: LedgerCo
         if not 1 <= posted.amount <= AMOUNT_MAX or debit.currency != credit.currency:
             yield "TRANSFER_UNBALANCED", f"transfer {posted.transfer_id} of {posted.amount} {debit.currency}"
             continue
+        if debit.is_closed or credit.is_closed:
+            yield "ACCOUNT_CLOSED", f"transfer {posted.transfer_id} of {posted.amount} moves chips of a closed account"
         accounts[debit.account_id], accounts[credit.account_id] = (
             moved(debit, -posted.amount),
             moved(credit, posted.amount),
@@ -119,6 +122,20 @@ def check_commit(accounts: dict[str, Account], known: set[str], commit: LedgerCo
         left = accounts[posted.debit_account].balance if posted.debit_account in accounts else 0
         if posted.code == "cash_out" and left:
             yield "ESCROW_NOT_EMPTY", f"account {posted.debit_account} holds {left} behind its seat's cash-out"
+    yield from _check_closings(accounts, commit)
+
+
+def _check_closings(accounts: dict[str, Account], commit: LedgerCommitted) -> Iterable[tuple[str, str]]:
+    for account_id in commit.closings:
+        account = accounts.get(account_id)
+        if account is None or account.is_closed:
+            yield "ACCOUNT_CLOSED", f"account {account_id} closes and is not open"
+            continue
+        accounts[account_id] = replace(account, is_closed=True)
+        if account.balance and not any(
+            t.code == "cash_out" and t.debit_account == account_id for t in commit.transfers
+        ):
+            yield "ESCROW_NOT_EMPTY", f"account {account_id} closes with {account.balance}"
 
 
 async def compare(connection: Connection, transfer_ids: Sequence[str]) -> list[Finding]:
@@ -176,8 +193,9 @@ async def _followed(connection: Connection, table_ids: set[UUID]) -> dict[UUID, 
 async def _accounts(connection: Connection, commits: Sequence[LedgerCommitted]) -> dict[str, Account]:
     ids = {account.account_id for commit in commits for account in commit.accounts}
     ids |= {each for commit in commits for t in commit.transfers for each in (t.debit_account, t.credit_account)}
+    ids |= {account_id for commit in commits for account_id in commit.closings}
     rows = await connection.fetch(statements.ACCOUNTS, list(ids))
-    return {row["account_id"]: Account(*row) for row in rows}
+    return {row["account_id"]: Account(**dict(row)) for row in rows}
 
 
 async def _note_due(connection: Connection, one: Read, requests: Iterable[TableRequest]) -> list[str]:

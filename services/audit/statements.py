@@ -79,10 +79,12 @@ insert into followed_table values ($1, $2, $3, $4)
 on conflict (table_id) do update set version = excluded.version, state = excluded.state, is_at_odds = excluded.is_at_odds
 """
 
-ACCOUNTS: Final = "select * from ledger_account where account_id = any($1::text[])"
+ACCOUNTS: Final = """
+select account_id, kind, owner, currency, balance, is_closed from ledger_account where account_id = any($1::text[])
+"""
 KEEP_ACCOUNT: Final = """
-insert into ledger_account values ($1, $2, $3, $4, $5)
-on conflict (account_id) do update set balance = excluded.balance
+insert into ledger_account (account_id, kind, owner, currency, balance, is_closed) values ($1, $2, $3, $4, $5, $6)
+on conflict (account_id) do update set balance = excluded.balance, is_closed = excluded.is_closed
 """
 POSTED_BEFORE: Final = "select transfer_id from posted where transfer_id = any($1::text[])"
 POST: Final = """

@@ -88,7 +88,8 @@ create table ledger_account (
     kind text not null,
     owner text not null,
     currency text not null,
-    balance bigint not null
+    balance bigint not null,
+    is_closed boolean not null default false
 );
 
 create table due (

@@ -324,6 +324,20 @@ def sitting_of(one, name):
     return str(uuid5(one.stream, name))
 
 
+async def test_an_account_closes_once_empty_and_for_ever(audit, paid):
+    at = next(number for number, commit in enumerate(paid.commits) if commit.closings)
+    commit = paid.commits[at]
+    closed = commit.closings[0]
+    player = next(t.credit_account for t in commit.transfers if t.debit_account == closed)
+    again = replace(commit.transfers[0], transfer_id="t5", debit_account=player, credit_account=closed, amount=1)
+    paid.put(len(paid.commits) - 1, LedgerCommitted((), (again,), (), 1, closings=(closed, "nobody", player)))
+    await audit.take(ListFeed(WALLET_FEED, paid.events))
+    kinds = await audit.kinds()
+
+    assert kinds.count("ACCOUNT_CLOSED") == 3
+    assert kinds.count("ESCROW_NOT_EMPTY") == 1
+
+
 async def test_the_double_entry_is_held(audit, paid):
     """L1, L2, L3: twice, from nowhere, of nothing, of what is not there."""
     commit = paid.commits[hand_commit(paid)]

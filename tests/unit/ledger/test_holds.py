@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from diwan.core.ledger.accounts import OPERATOR
+from diwan.core.ledger.accounts import AMOUNT_MAX, OPERATOR
 from diwan.core.ledger.requests import (
     FreezeChange,
     HoldPlacement,
@@ -236,3 +236,22 @@ def test_a_frozen_account_places_no_hold_but_one_from_before_is_posted_or_voided
     assert results(decision.outcomes) == [Result.ACCOUNT_FROZEN, Result.CREATED, Result.CREATED]
     assert (balance(after, AMAL), available(after, AMAL)) == (400, 400)
     assert after.refused == {an_id("hold3"): "ACCOUNT_FROZEN"}
+
+
+@pytest.mark.parametrize(
+    ("since", "told"),
+    [
+        (LinkedSet((), closes=(POOL.account_id,)), Result.ACCOUNT_CLOSED),
+        (LinkedSet((transfer("much", OPERATOR, POOL, AMOUNT_MAX - 599),)), Result.OVERFLOWS_BALANCE),
+    ],
+)
+def test_a_hold_whose_taker_cannot_take_it_any_more_stays_open_and_can_be_voided(since, told):
+    """L2, L6: the taker closed or became full since; nothing is posted, and the chips come free."""
+    books = given(HOLD, since)
+
+    decision, after = when(books, POST)
+    voided, last = when(after, VOID)
+
+    assert results((*decision.outcomes, *voided.outcomes)) == [told, Result.CREATED]
+    assert (available(after, AMAL), available(last, AMAL)) == (400, 1000)
+    assert balance(last, POOL) == balance(books, POOL)
