@@ -61,6 +61,7 @@ class Table:
     def __init__(self, *, cards=None, host="", **changes):
         self.state = None
         self.batches = []
+        self.secret = SECRET
         self.now = 1_000_000
         self.cards = MIXED if cards is None else cards
         self.when(CreateTable(TABLE_ID, config(**changes), "host", self.now, host))
@@ -104,7 +105,7 @@ class Table:
             self.when(CommitSeeds(number, commitments, self.now))
         drawn = Drawn()
         if (plan := plan_next_hand(self.state)) is not None:
-            drawn = draw_for(plan, SECRET, hand_id)
+            drawn = draw_for(plan, self.secret, hand_id)
         following = bytes([number % 256]) * 32
         return self.when(StartNextHand(hand_id, ROOT, opened, following, self.now, drawn.button, drawn.carousel))
 
