@@ -18,6 +18,7 @@ CAUSE_CHARACTERS_MAX: Final = 200
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 _UUID4: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}").fullmatch
+_RECEIPT: Final = re.compile(rf"[!-~]{{1,{RECEIPT_CHARACTERS_MAX}}}").fullmatch
 _PROVIDER: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}").fullmatch
 _KINDS: Final[tuple[AccountKind, ...]] = get_args(AccountKind.__value__)
 
@@ -94,9 +95,10 @@ def provider(text: str) -> str:
 
 
 def receipt(text: str) -> str:
-    """Return a provider's id of a receipt."""
-    if not 0 < len(text) <= RECEIPT_CHARACTERS_MAX or not text.isprintable():
-        raise Rejected("FIELD_INVALID", field="receipt_id", why=f"1 to {RECEIPT_CHARACTERS_MAX} printable characters")
+    """Return a provider's id of a receipt: without blanks or letters that look alike, so that one receipt has one name."""
+    if not _RECEIPT(text):
+        why = f"1 to {RECEIPT_CHARACTERS_MAX} visible ASCII characters"
+        raise Rejected("FIELD_INVALID", field="receipt_id", why=why)
     return text
 
 

@@ -120,6 +120,23 @@ async def test_a_back_end_that_asks_in_time_does_not_refund_what_another_credits
         assert await room.balance(amal) == before + 700 * credited, answers
 
 
+@pytest.mark.parametrize(
+    "dressed",
+    ["{} ", " {}", "{}\N{NO-BREAK SPACE}", "{}\N{COMBINING ACUTE ACCENT}", "\N{CYRILLIC CAPITAL LETTER ER}{}"],
+)
+async def test_one_receipt_has_one_name(room, dressed):
+    """What a provider reads as the same receipt must not be another one here: it would be credited twice."""
+    amal = await player(room, "amal")
+    receipt = new_id()
+    credit = pb.CreditPurchaseRequest(provider="shop", receipt_id=receipt, player=amal, amount=700)
+    await room.call("CreditPurchase", credit, Role.BACKEND, "app")
+    credit.receipt_id = dressed.format(receipt)
+
+    assert (await refused(room.call("CreditPurchase", credit, Role.BACKEND, "app"))).reason == "FIELD_INVALID"
+
+    assert await room.balance(amal) == 10_700
+
+
 async def test_a_player_who_opens_an_account_without_end_is_slowed_down(room):
     """Each request is remembered for ever: P12."""
     who = await player(room, "amal")

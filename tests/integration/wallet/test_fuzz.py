@@ -129,7 +129,7 @@ BAD = {
     "case_id": ("", "a\0", "c" * (CASE_CHARACTERS_MAX + 1)),
     "cause": ("", "operator/x", "a\0", "c" * 201),
     "provider": ("", "Store", "a/b", "é", "-x", "s" * 33),
-    "receipt_id": ("", "a\nb", "r" * (RECEIPT_CHARACTERS_MAX + 1)),
+    "receipt_id": ("", "a\nb", "a b", "\N{LATIN SMALL LETTER E WITH ACUTE}", "r" * (RECEIPT_CHARACTERS_MAX + 1)),
     "at_ms": (-1, 2**53, 2**63 - 1),
     "is_given": (),
 }
