@@ -9,12 +9,12 @@ import asyncpg
 import pytest
 
 from diwan.core.ledger.accounts import BOTS, escrow_account, player_account
-from diwan.core.ledger.requests import LinkedSet, Result
+from diwan.core.ledger.requests import ConsentChange, LinkedSet, Result
 from services.wallet import statements
 from services.wallet.books import commit_in
 from services.wallet.ledger import AHEAD_MIN, Ledger
 from services.wallet.memory import Memory
-from services.wallet.works import Work
+from services.wallet.works import Remembered, Work
 from tests.integration.wallet.conftest import faults, moving, rich_players, running
 
 
@@ -68,6 +68,20 @@ async def test_chips_that_a_rival_took_meanwhile_are_not_given_twice(prepared, l
         Result.EXCEEDS_BALANCE,
         Result.CREATED,
     ]
+    assert await faults(superuser) == []
+
+
+async def test_what_was_remembered_before_a_rival_is_forgotten_also_under_the_lock(prepared, ledger, superuser):
+    """L2: a request with an id of its own is decided under the lock, and does not vouch for older memories."""
+    amal, dina = await rich_players(ledger, 2)
+    await ledger.ask(moving(new_id(), amal, dina, 1))
+
+    await rival(prepared, moving(new_id(), amal, BOTS, 999))
+    consent = ConsentChange(new_id(), dina.account_id, is_given=True, cause="c")
+    await ledger.ask(consent, Remembered(new_id(), "player/dina", b"hash"))
+    mine = await ledger.ask(moving(new_id(), amal, dina, 1))
+
+    assert result(mine) is Result.EXCEEDS_BALANCE
     assert await faults(superuser) == []
 
 
