@@ -6,7 +6,7 @@ from typing import Self
 
 import grpc
 
-from diwan.client.connection import Channels, Connection, Token
+from diwan.client.connection import Channels, Connection, Token, subject_of
 from diwan.client.others import Audit, Bots, Feed
 from diwan.client.tables import Tables
 from diwan.client.wallet import Wallet
@@ -37,6 +37,11 @@ class DiwanClient:
     def with_token(self, token: Token) -> "DiwanClient":
         """Return a client that calls under another token over the same connections, which stay this one's."""
         return DiwanClient(self._channels, token, correlation_id=self._correlation_id, owns_channels=False)
+
+    @property
+    def subject(self) -> str:
+        """Whom the token names: for a player, the player id."""
+        return subject_of(self._token if isinstance(self._token, str) else self._token())
 
     def connection(self, service: str) -> Connection:
         """Return the connection to a service by its name."""

@@ -1,13 +1,17 @@
 """What a player's program does for a fair deck by itself: it contributes seeds and checks its cards' proofs."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 from diwan.api.event.v1 import hand_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1 import view_pb2
 from diwan.client.errors import ProofFailed
 from diwan.core.fairness import SEED_BYTES, Reveal, seed_commitment, verify_reveal
+
+_BEGINS: Final = frozenset({"hand_started", "capsa_started"})
+_TURNS_UP: Final = frozenset({"board_dealt", "cards_shown", "natural_shown", "sets_shown"})
 
 
 class SeedKeeper:
@@ -79,10 +83,49 @@ class ProofKeeper:
         if private.hand_id != self._hand_id:
             self._waiting = [*self._waiting[-1:], private]
             return
-        for reveal in _all_reveals(private):
-            if not verify_reveal(private.hand_id, self._root, _reveal_of(reveal)):
-                raise ProofFailed(private.hand_id, f"position {reveal.position} is not in the committed deck")
-            self.reveals_checked += 1
+        reveals = list(_all_reveals(private))
+        check_reveals(private.hand_id, self._root, reveals)
+        self.reveals_checked += len(reveals)
+
+
+class Checked(NamedTuple):
+    """How many cards of a hand were found in its deck: the seat's own, and those that were turned up for all."""
+
+    own: int
+    shown: int
+
+
+class HandCheck:
+    """Checks a whole hand at its end: own cards and all that were turned up, against the root of its first event."""
+
+    def __init__(self) -> None:
+        self._hand_id = ""
+        self._root = b""
+        self._shown: list[hand_pb2.Reveal] = []
+
+    def take(self, kind: str, event: Any) -> None:
+        """Follow the hand's events, as `diwan.client.messages.event_of` gives them."""
+        if kind in _BEGINS:
+            self._hand_id, self._root, self._shown = event.hand_id, event.deck_root, []
+        elif kind in _TURNS_UP:
+            self._shown += event.reveals
+
+    def verify(self, hand: view_pb2.HandView, private: view_pb2.PrivateView | None) -> Checked:
+        """Check the hand in view; raises `ProofFailed`. What came before the first event that was followed is not in."""
+        if hand.hand_id != self._hand_id:
+            self._hand_id, self._root, self._shown = hand.hand_id, hand.deck_root, []
+        if hand.deck_root != self._root:
+            raise ProofFailed(hand.hand_id, "the deck's root is not the one that the hand began with")
+        own = [] if private is None or private.hand_id != hand.hand_id else list(_all_reveals(private))
+        check_reveals(hand.hand_id, self._root, [*own, *self._shown])
+        return Checked(len(own), len(self._shown))
+
+
+def check_reveals(hand_id: str, deck_root: bytes, reveals: Iterable[hand_pb2.Reveal]) -> None:
+    """Check cards against the root that was published before any card left the deck; raises `ProofFailed`."""
+    for reveal in reveals:
+        if not verify_reveal(hand_id, deck_root, _reveal_of(reveal)):
+            raise ProofFailed(hand_id, f"position {reveal.position} is not in the committed deck")
 
 
 def _all_reveals(private: view_pb2.PrivateView) -> Iterator[hand_pb2.Reveal]:

@@ -1,7 +1,7 @@
 """A seat's stream as a player's program sees it: messages down, decisions up, seeds and proofs by themselves."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Self
 from uuid import uuid4
 
@@ -49,6 +49,7 @@ class SeatStream:
         *,
         contributes_seeds: bool = True,
         patience_seconds: float = PATIENCE_SECONDS,
+        on_line: Callable[[bool], None] | None = None,
     ) -> None:
         self.player = player
         self.table: view_pb2.TableView | None = None
@@ -61,6 +62,8 @@ class SeatStream:
         self._contributes_seeds = contributes_seeds
         self._seeds = SeedKeeper()
         self._backoff = Backoff(patience_seconds)
+        self._on_line = on_line
+        self._is_off_line = False
         self._messages: asyncio.Queue[pb.PlayResponse | BaseException | None] = asyncio.Queue()
         self._has_room = asyncio.Event()
         self._unanswered: dict[str, tuple[pb.PlayRequest, asyncio.Future[pb.CommandResult]]] = {}
@@ -304,17 +307,26 @@ class SeatStream:
                     await write_message(call, request)
             while isinstance(message := await read_message(call), pb.PlayResponse):
                 self._backoff.reset()
+                self._tell_line(is_off=False)
                 await self._take(message)
             return True
         except DiwanError as error:
             if is_unknown_version(error, self._attach.after_version):
                 self._attach.after_version = 0
-            else:
-                await self._backoff.wait(error)
+                return False
+            if error.can_be_retried:
+                self._tell_line(is_off=True)
+            await self._backoff.wait(error)
             return False
         finally:
             self._call = None
             call.cancel()
+
+    def _tell_line(self, *, is_off: bool) -> None:
+        if is_off != self._is_off_line:
+            self._is_off_line = is_off
+            if self._on_line is not None:
+                self._on_line(not is_off)
 
     async def _take(self, message: pb.PlayResponse) -> None:
         match message.WhichOneof("message"):

@@ -1,6 +1,6 @@
 """Tables: open, sit, play, watch, look back."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -264,8 +264,12 @@ class Tables:
         player: str = "",
         contributes_seeds: bool = True,
         patience_seconds: float = PATIENCE_SECONDS,
+        on_line: Callable[[bool], None] | None = None,
     ) -> SeatStream:
-        """Open a seat's stream: ``async with tables.play(...) as seat: async for message in seat: ...``."""
+        """Open a seat's stream: ``async with tables.play(...) as seat: async for message in seat: ...``.
+
+        ``on_line`` is called with False when the connection is lost, and with True when it is there again.
+        """
         return SeatStream(
             self._connection,
             self._stub.Play,
@@ -273,6 +277,7 @@ class Tables:
             player or subject_of(self._connection.token()),
             contributes_seeds=contributes_seeds,
             patience_seconds=patience_seconds,
+            on_line=on_line,
         )
 
     async def set_exclusion(

@@ -1,0 +1,105 @@
+"""Keyboard and screen of a terminal, or a pipe in the place of either."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import os
+import sys
+from collections.abc import Callable, Iterable
+
+from rich.console import Console
+from rich.text import Text
+
+from diwan.cli.play.look import SYMBOLS
+
+_READ_BYTES_MAX = 64 * 1024
+
+
+class Keyboard:
+    """Lines of standard input, as they are finished; the end of the input is told as None."""
+
+    def __init__(self, told: Callable[[str | None], None], file: int = 0) -> None:
+        self._told = told
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._begun = ""
+        self._is_listening = False
+
+    def listen(self) -> None:
+        """Begin to read without holding up anything else."""
+        loop = asyncio.get_running_loop()
+        try:
+            loop.add_reader(self._file, self._read)
+            self._is_listening = True
+        except PermissionError:
+            # A regular file is always readable, which is why it cannot be waited for.
+            while not self._take(os.read(self._file, _READ_BYTES_MAX)):
+                pass
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._is_listening:
+            asyncio.get_running_loop().remove_reader(self._file)
+            self._is_listening = False
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._file, _READ_BYTES_MAX)
+        except OSError:  # the terminal is gone
+            data = b""
+        if self._take(data):
+            self.close()
+
+    def _take(self, data: bytes) -> bool:
+        """Hand out what is finished; returns whether the input has ended."""
+        *lines, self._begun = (self._begun + self._decoder.decode(data, final=not data)).split("\n")
+        for line in lines:
+            self._told(line.rstrip("\r"))
+        if data:
+            return False
+        if self._begun:
+            self._told(self._begun)
+        self._told(None)
+        return True
+
+
+class Screen:
+    """Writes lines, in colour where there is a terminal, and keeps a prompt at the end of the last one apart."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(highlight=False, soft_wrap=True)
+        self._is_at_prompt = False
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person looks at it."""
+        return self._console.is_terminal
+
+    @property
+    def has_symbols(self) -> bool:
+        """Whether it can show the symbols of suits."""
+        try:
+            SYMBOLS.encode(self._console.encoding)
+        except UnicodeEncodeError:
+            return False
+        return True
+
+    def show(self, lines: Iterable[str | Text]) -> None:
+        """Write lines."""
+        for line in lines:
+            if self._is_at_prompt:
+                self._is_at_prompt = False
+                self._console.print()
+            self._console.print(line, markup=False, soft_wrap=True)
+
+    def ask(self, prompt: str) -> None:
+        """Write a prompt where somebody reads along."""
+        if self.is_terminal and not self._is_at_prompt:
+            self._is_at_prompt = True
+            self._console.print(prompt, end="", markup=False)
+            sys.stdout.flush()
+
+    def was_answered(self) -> None:
+        """The person has ended the prompt's line by typing."""
+        self._is_at_prompt = False
