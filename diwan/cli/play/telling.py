@@ -19,6 +19,11 @@ from diwan.client.messages import (
     name_of,
 )
 
+_DECIDED_BY: Final[dict[int, str]] = {
+    DecidedBy.DECIDED_BY_CLOCK: "by_clock",
+    DecidedBy.DECIDED_BY_SYSTEM: "by_room",
+    DecidedBy.DECIDED_BY_OPERATOR: "by_room",
+}
 _SIMPLE: Final = {
     "sat_out": "sat_out",
     "sat_in": "sat_in",
@@ -117,11 +122,12 @@ class Teller:
             case _:
                 text = words("acted", **facts)
         text += words("and_all_in", word=words("all_in")) if event.is_all_in else ""
-        if event.decided_by == DecidedBy.DECIDED_BY_CLOCK:
-            text += words("by_clock")
-        elif event.decided_by == DecidedBy.DECIDED_BY_SYSTEM:
-            text += words("by_room")
-        return text
+        return text + self._by(event)
+
+    def _by(self, event: Any) -> str:
+        """Return who decided, where it was not the player."""
+        key = _DECIDED_BY.get(event.decided_by)
+        return "" if key is None else self._words(key)
 
     def _shown(self, event: Any) -> str:
         cards = cards_text([reveal.card for reveal in event.reveals], self._look)
@@ -160,7 +166,7 @@ class Teller:
                 return [words("told_natural", who=self._who(event.seat), kind=words(event.kind))]
             case "answered":
                 key = ("", "told_play", "told_surrender")[event.answer]
-                return [words(key, who=self._who(event.seat))]
+                return [words(key, who=self._who(event.seat)) + self._by(event)]
             case "stake_proposed":
                 facts = {"who": self._who(event.seat), "target": self._who(event.other)}
                 return [words("told_offer", amount=event.unit, **facts)]
