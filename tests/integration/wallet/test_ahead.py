@@ -7,11 +7,13 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
+from msgspec.structs import replace
 
-from diwan.core.ledger.accounts import BOTS, escrow_account, player_account
-from diwan.core.ledger.requests import ConsentChange, LinkedSet, Result
+from diwan.core.ledger.accounts import BOTS, escrow_account, player_account, pool_account
+from diwan.core.ledger.books import Transfer
+from diwan.core.ledger.requests import ConsentChange, DailyLimit, HoldPlacement, LinkedSet, Result
 from services.wallet import statements
-from services.wallet.books import commit_in
+from services.wallet.books import commit_in, post_in
 from services.wallet.ledger import AHEAD_MIN, Ledger
 from services.wallet.memory import Memory
 from services.wallet.works import Remembered, Work
@@ -307,3 +309,45 @@ async def test_requests_that_wait_when_the_ledger_ends_are_told_so(prepared):
 
     assert len(done) == 600
     assert {type(each).__name__ for each in done} == {"UnknownOutcome"}
+
+
+async def test_nothing_of_an_account_that_holds_something_back_is_decided_beside_a_commit_in_flight(prepared, ledger):
+    """L6: that commit may be ending the very hold that is due; whoever gives or takes waits for its own turn."""
+    amal, dina = await rich_players(ledger, 2)
+    cup = pool_account("cup")
+    hold = Transfer(new_id(), amal.account_id, cup.account_id, 100, "entry", "c")
+    await ledger.ask(HoldPlacement(hold, 60_000, opens=(cup,)))
+    memory, connection = Memory(), await prepared.connect()()
+    async with connection.transaction():
+        memory.keep(await post_in(connection, [Work(moving(new_id(), amal, dina, 1))]))
+
+    async def decided(request, in_flight):
+        draft = await memory.draft(connection, [Work(request)], bots_float=None, event_id=uuid4(), in_flight=in_flight)
+        return draft is not None
+
+    given, taken = moving(new_id(), amal, dina, 1), moving(new_id(), dina, amal, 1)
+    assert [memory.may_go_ahead(request) for request in (given, taken)] == [False, True]
+    assert [await decided(request, 1) for request in (given, taken)] == [False, False]
+    assert await decided(taken, 0)
+    await connection.close()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"closes": (player_account("dina").account_id,)},
+        {"is_opening": True},
+        {"tops_up": new_id()},
+        {"is_forgotten": True},
+        {"limits": (DailyLimit(((player_account("amal").account_id, "gift"),), 5),)},
+        {"transfers": moving(new_id(), player_account("amal"), player_account("dina"), 1, code="gift").transfers},
+        {"transfers": moving(new_id(), player_account("amal"), player_account("dina"), 1, hold_id=new_id()).transfers},
+        {"transfers": moving(new_id(), player_account("amal"), player_account("dina"), 1, reverses=new_id()).transfers},
+    ],
+)
+def test_what_reads_more_than_accounts_is_never_decided_beside_a_commit_in_flight(changed):
+    """What lies in the database may be older than the commit that is being written."""
+    plain = moving(new_id(), player_account("amal"), player_account("dina"), 1)
+
+    assert Memory().may_go_ahead(plain)
+    assert not Memory().may_go_ahead(replace(plain, **changed))
