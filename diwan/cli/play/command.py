@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from diwan.chassis.access import Role
-from diwan.cli.play.finding import bots_are_there, chips_to_bring, find_table, practice_config
+from diwan.cli.play.finding import bots_are_there, chips_to_bring, find_table, kept_seat, practice_config
 from diwan.cli.play.look import Look
 from diwan.cli.play.session import Ending, Session
 from diwan.cli.play.terminal import Screen
@@ -87,20 +87,24 @@ class Visit:
         look = Look(words, self._screen.has_symbols, self._screen.is_terminal and self._screen.has_symbols)
         terms = await self._client.tables.conditions(table_id)
         self._screen.show(terms_lines(terms, words))
+        ending = Ending.LEFT
         try:
             if is_own:
                 await self._wait_for_bots(table_id, terms, words)
             await self._sit_down(table_id, terms, words, balance)
             session = Session(self._client, table_id, terms, look, self._screen, hands=hands, is_auto=is_auto)
-            await self._stay(session, table_id, words)
+            ending = await self._stay(session, table_id, words)
         finally:
-            if is_own:
+            if is_own and ending is not Ending.REPLACED:
                 await self._operator.tables.close(table_id)
                 self._say(words, "closing_own")
 
     async def _find_or_open(self, game: str, balance: int) -> tuple[str, bool]:
         """Return a table's id, and whether it was opened for this visit."""
         words = Words(self._language, game)
+        kept = await kept_seat(self._client, game)
+        if kept is not None:
+            return kept, False
         found = await find_table(self._client, game, balance)
         if found is not None:
             self._say(words, "found_table", name=found.name)
@@ -132,7 +136,7 @@ class Visit:
             self._say(words, "welcome", seat=seat, amount=amount, balance=balance - amount)
         self._say(words, "key_help")
 
-    async def _stay(self, session: Session, table_id: str, words: Words) -> None:
+    async def _stay(self, session: Session, table_id: str, words: Words) -> Ending:
         """Play, and stand up afterwards, also where the player presses Ctrl-C."""
         ending = Ending.LEFT
         try:
@@ -140,6 +144,7 @@ class Visit:
         finally:
             if ending is Ending.LEFT:
                 await self._stand_up(table_id, words)
+        return ending
 
     async def _stand_up(self, table_id: str, words: Words) -> None:
         try:

@@ -92,6 +92,7 @@ def _states(scene: Scene, seat: SeatView, look: Look) -> list[str]:
         (seat.status == SeatStatus.SEAT_STATUS_WAITING, lambda: words("waiting")),
         (seat.status == SeatStatus.SEAT_STATUS_LEAVING, lambda: words("leaving")),
         (seat.status == SeatStatus.SEAT_STATUS_RESERVED, lambda: words("reserved")),
+        (seat.seat in scene.away, lambda: words("away")),
         (seat.seat in hand.sarab.cannot_fold, lambda: words("no_fold")),
         (bool(seat.shown_cards), lambda: cards_text(seat.shown_cards, look)),
     ]

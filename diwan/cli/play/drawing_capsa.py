@@ -46,6 +46,8 @@ def _seat_cells(scene: Scene, seat: SeatView, words: Words) -> Sequence[str]:
 
 def _state(scene: Scene, seat: SeatView, words: Words) -> str:
     capsa = scene.table.hand.capsa
+    if seat.seat in scene.away:
+        return words("away")
     dealt = next((each for each in capsa.seats if each.seat == seat.seat), None)
     if dealt is None or capsa.phase == "over":
         is_out = seat.status == SeatStatus.SEAT_STATUS_SITTING_OUT

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from diwan.client import DiwanClient
-from diwan.client.messages import ChipSource, LobbyEntry, SeatStatus, TableConditions, TableFilter, Wish
+from diwan.client.messages import ChipSource, LobbyEntry, SeatStatus, TableConditions, TableFilter, Wish, game_of
 
 PRACTICE: Final[Mapping[str, Mapping[str, Any]]] = {
     **{
@@ -22,6 +22,14 @@ PRACTICE: Final[Mapping[str, Mapping[str, Any]]] = {
 
 _BOTS_COME_SECONDS: Final = 30.0
 _SECONDS_TO_THINK: Final = {"holdem": 60, "omaha": 60, "naiko": 60, "sarab": 60}
+
+
+async def kept_seat(client: DiwanClient, game: str) -> str | None:
+    """Return the open table of a game where the player has a seat already, as after a lost terminal."""
+    async for table in client.tables.open_tables():
+        if game_of(table) == game and any(seat.player == client.subject for seat in table.seats):
+            return table.table_id
+    return None
 
 
 async def find_table(client: DiwanClient, game: str, balance: int) -> LobbyEntry | None:

@@ -25,6 +25,8 @@ class Scene(NamedTuple):
     seat: int | None = None
     private: PrivateView | None = None
     now_ms: int = 0
+    away: frozenset[int] = frozenset()
+    """Seats whose players have lost their connection."""
 
     @property
     def game(self) -> str:
@@ -69,4 +71,10 @@ class Scene(NamedTuple):
 def scene_of(stream: SeatStream, now_ms: int) -> Scene | None:
     """Return what a seat's stream has shown last; None before its first view."""
     table = stream.table
-    return None if table is None else Scene(table, stream.seat, stream.private, now_ms)
+    return None if table is None else Scene(table, stream.seat, stream.private, now_ms, away_of(stream))
+
+
+def away_of(stream: SeatStream) -> frozenset[int]:
+    """Return the seats whose players are not there, as far as the table has told it."""
+    told = () if stream.presence is None else stream.presence.seats
+    return frozenset(each.seat for each in told if each.disconnected_since_ms and not each.is_connected)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Any, Final
 
@@ -35,7 +36,6 @@ from diwan.client.messages import (
 )
 
 _REMINDERS: Final = (10, 5)
-_REPLACED: Final = frozenset({"REPLACED", "STREAM_REPLACED"})
 _GONE: Final = frozenset({"NOT_SEATED", "TABLE_CLOSED", "TABLE_NOT_FOUND"})
 
 
@@ -68,6 +68,7 @@ class Session:
         *,
         hands: int = 0,
         is_auto: bool = False,
+        keyboard: Callable[[Callable[[str | None], None]], Keyboard] = Keyboard,
     ) -> None:
         self._client = client
         self._table_id = table_id
@@ -77,6 +78,7 @@ class Session:
         self._screen = screen
         self._hands_left = hands or -1
         self._is_auto = is_auto
+        self._keyboard = keyboard
         self._happened: asyncio.Queue[str | PlayResponse | BaseException | None] = asyncio.Queue()
         self._seating = Seating(client, table_id, terms, look.words, self._say)
         self._clock_ahead_ms = 0
@@ -93,7 +95,7 @@ class Session:
 
     async def run(self) -> Ending:
         """Play until it is over; raises `DiwanError` where the table cannot be had, `ProofFailed` where it cheats."""
-        keyboard = Keyboard(self._happened.put_nowait)
+        keyboard = self._keyboard(self._happened.put_nowait)
         if not self._is_auto:
             keyboard.listen()
         try:
@@ -137,7 +139,7 @@ class Session:
                 return
             case PlayResponse():
                 await self._came(happened, seat)
-            case DiwanError() if happened.reason in _REPLACED:
+            case DiwanError() if happened.reason == "REPLACED":
                 self._say(self._words("replaced"))
                 raise _Ended(Ending.REPLACED)
             case DiwanError() if happened.reason in _GONE:

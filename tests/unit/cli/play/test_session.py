@@ -1,0 +1,370 @@
+"""The loop of a seat: what it says of lost lines, other devices, closed tables, empty stacks, and what it sends."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+
+import grpc
+import pytest
+from rich.console import Console
+
+from diwan.api.event.v1 import table_pb2
+from diwan.api.table.v1 import lobby_pb2, view_pb2
+from diwan.api.table.v1 import table_service_pb2 as pb
+from diwan.cli.play.session import Ending, Session
+from diwan.cli.play.terminal import Screen
+from diwan.client import DiwanError, ProofFailed, SeatStream
+from diwan.core.fairness import NO_SEEDS, deal
+from tests.unit.cli.play.views import FACING_BET, HAND, OPEN, decision, look, scene, seat, stored
+
+
+class Table(SeatStream):
+    """A seat's stream without a connection: the test says what comes, and sees what is sent."""
+
+    def __init__(self):
+        super().__init__(None, None, pb.Attach(), "amal", contributes_seeds=False)
+        self.sent = []
+        self.refusal = None
+
+    async def comes(self, **message):
+        await self._take(pb.PlayResponse(**message))
+
+    async def shows(self, view, *events, **update):
+        view.version = self.version + 1
+        await self.comes(update=pb.Update(view=view, events=events, **update))
+
+    def breaks(self, error):
+        self._messages.put_nowait(error)
+
+    async def _ask(self, request, seconds):
+        self.sent.append(request)
+        if self.refusal is not None:
+            raise self.refusal
+        return pb.CommandResult(last_version=self.version)
+
+
+class Keys:
+    """A keyboard that the test types at."""
+
+    def __init__(self, told):
+        self.type = told
+
+    def listen(self):
+        """The test says when."""
+
+    def close(self):
+        """Nothing is open."""
+
+
+class House:
+    """A client whose table is the test's; everything asked of it is noted."""
+
+    subject = "amal"
+
+    def __init__(self, balance=5000):
+        self.table, self.asked, self.tables = Table(), [], self
+        self.wallet = SimpleNamespace(get_account=self._account)
+        self._balance = balance
+        self.on_line = None
+
+    @asynccontextmanager
+    async def play(self, _table_id, *, on_line):
+        self.on_line = on_line
+        yield self.table
+
+    async def _account(self):
+        return SimpleNamespace(balance=self._balance)
+
+    async def top_up(self, _table_id, amount):
+        self.asked.append(("top_up", amount))
+
+    async def set_sitting_out(self, _table_id, *, is_sitting_out, post_at_once):
+        self.asked.append(("sit_out", is_sitting_out))
+
+
+TERMS = lobby_pb2.TableConditions(game="holdem", buy_in_min=200, buy_in_max=1000, chips=table_pb2.CHIP_SOURCE_WALLET)
+
+
+class Evening:
+    """A session that runs while the test types and lets things happen."""
+
+    def __init__(self, game="holdem", terms=TERMS, language="en", **how):
+        self.house = House(**how)
+        self.table = self.house.table
+        self._console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+        self._keys = []
+        self.session = Session(
+            self.house,
+            "t",
+            terms,
+            look(game, language),
+            Screen(self._console),
+            keyboard=self._keyboard,
+        )
+
+    def _keyboard(self, told):
+        self._keys.append(Keys(told))
+        return self._keys[0]
+
+    async def __aenter__(self):
+        self.running = asyncio.create_task(self.session.run())
+        await self.settled()
+        return self
+
+    async def __aexit__(self, *_):
+        self.running.cancel()
+        await asyncio.wait([self.running])
+        self._console.file.close()
+
+    async def settled(self):
+        """Let everything happen that can."""
+        for _ in range(30):
+            await asyncio.sleep(0)
+
+    async def types(self, line):
+        self._keys[0].type(line)
+        await self.settled()
+
+    async def ends(self):
+        return await asyncio.wait_for(self.running, 5)
+
+    @property
+    def said(self):
+        return self._console.export_text(clear=False)
+
+
+async def at_turn(evening, game="holdem", **said):
+    view = scene(game, decision=decision(**said)).table
+    await evening.table.shows(view)
+    await evening.table.comes(private=scene(game)._replace(seat=0).private)
+    await evening.settled()
+
+
+@pytest.fixture(autouse=True)
+def _trusted_cards(monkeypatch, request):
+    """Cards of these views are of no deck: proofs have tests of their own."""
+    if "proof" not in request.node.name:
+        monkeypatch.setattr("diwan.client.fair.verify_reveal", lambda *_: True)
+
+
+async def test_a_decision_is_asked_once_and_sent_with_its_turn():
+    async with Evening() as evening:
+        await at_turn(evening, **FACING_BET)
+        assert evening.said.count("Your turn.") == 1
+        await evening.types("r 100")
+        (request,) = evening.table.sent
+        assert (request.action.turn, request.action.to) == (7, 100)
+
+
+async def test_nothing_is_asked_before_the_own_cards_have_come():
+    async with Evening() as evening:
+        await evening.table.shows(scene(decision=decision(**OPEN)).table)
+        await evening.settled()
+        assert "Your turn" not in evening.said
+
+
+async def test_wrong_input_sends_nothing_and_a_needless_fold_is_asked_about_once():
+    async with Evening() as evening:
+        await at_turn(evening, **OPEN)
+        for line in ("nonsense", "c", "b 5", "", "f"):
+            await evening.types(line)
+        assert evening.table.sent == []
+        assert "Type f again to fold all the same" in evening.said
+        await evening.types("f")
+        assert len(evening.table.sent) == 1
+
+
+@pytest.mark.parametrize(("language", "text"), [("en", "refused: Too late."), ("ar", "فات الأوان")])
+async def test_a_refusal_is_told_in_the_players_language(language, text):
+    async with Evening(language=language) as evening:
+        await at_turn(evening, **OPEN)
+        evening.table.refusal = DiwanError("DEADLINE_PASSED", {}, "Too late.", "فات الأوان")
+        await evening.types("x")
+        assert text in evening.said
+        assert not evening.running.done()
+
+
+async def test_an_answer_that_never_came_is_told_as_unknown_with_the_table_as_it_stands():
+    """RELIABILITY: after a lost answer nobody knows; nothing is sent again by itself."""
+    async with Evening() as evening:
+        await at_turn(evening, **OPEN)
+        evening.table.refusal = DiwanError("UNKNOWN_OUTCOME", is_from_server=False)
+        before = evening.said.count("== Hold'em")
+        await evening.types("x")
+        assert "it is not known whether that counted" in evening.said
+        assert evening.said.count("== Hold'em") == before + 1
+        assert len(evening.table.sent) == 1
+
+
+async def test_a_lost_line_and_its_return_are_told():
+    """H10."""
+    async with Evening() as evening:
+        evening.house.on_line(False)  # noqa: FBT003  (as the client library calls it)
+        assert "Connection lost. Your seat, your bets and your clock are kept" in evening.said
+        evening.house.on_line(True)  # noqa: FBT003
+        assert "Connected again." in evening.said
+
+
+async def test_after_a_snapshot_the_table_is_shown_as_it_stands():
+    async with Evening() as evening:
+        await evening.table.shows(scene().table)
+        await evening.table.shows(scene(hand_no=15).table, is_snapshot=True)
+        await evening.settled()
+        assert "Something was missed" in evening.said
+        assert "hand 15" in evening.said
+
+
+async def test_another_device_takes_the_seat_over_without_standing_it_up():
+    async with Evening() as evening:
+        evening.table.breaks(DiwanError("REPLACED", code=grpc.StatusCode.ABORTED))
+        assert await evening.ends() is Ending.REPLACED
+        assert "Your seat was opened on another device" in evening.said
+
+
+async def test_a_table_that_closes_is_told():
+    async with Evening() as evening:
+        await evening.table.shows(scene().table)
+        closed = scene(seats=[seat(2, "rami", 5)]).table
+        closed.is_closed = True
+        await evening.table.shows(closed, stored("table_closing"))
+        assert await evening.ends() is Ending.SEAT_GONE
+        assert "The table closes after this hand." in evening.said
+        assert "The table is closed. Chips went home" in evening.said
+
+
+@pytest.mark.parametrize(
+    ("cause", "text"),
+    [
+        (table_pb2.SEAT_CAUSE_HOST, "The host has sent you away."),
+        (table_pb2.SEAT_CAUSE_DISCONNECTED, "you were away for too long"),
+        (table_pb2.SEAT_CAUSE_OPERATOR, "An operator has taken you from the table."),
+    ],
+)
+async def test_a_seat_that_is_gone_says_why(cause, text):
+    async with Evening() as evening:
+        await evening.table.shows(scene().table)
+        gone = stored("seat_released", seat=0, player="amal", cause=cause)
+        await evening.table.shows(scene(seats=[seat(2, "rami", 5)]).table, gone)
+        assert await evening.ends() is Ending.SEAT_GONE
+        assert text in evening.said
+
+
+def busted(stack=0, status="SEAT_STATUS_SITTING_OUT"):
+    return scene(
+        street="STREET_OVER", seats=[view_pb2.SeatView(seat=0, player="amal", stack=stack, status=status)]
+    ).table
+
+
+async def test_who_has_no_chips_is_offered_a_reload_and_comes_back_by_it():
+    """TB-2: never without the player's word."""
+    async with Evening(balance=600) as evening:
+        await evening.table.shows(busted())
+        await evening.table.shows(busted())
+        await evening.settled()
+        assert evening.said.count("reload 600  brings more (600 in your wallet)") == 1
+        assert evening.house.asked == []
+        await evening.types("reload 500")
+        assert evening.house.asked == [("top_up", 500)]
+        await evening.table.shows(busted(stack=500))
+        await evening.settled()
+        assert evening.house.asked == [("top_up", 500), ("sit_out", False)]
+
+
+async def test_who_cannot_pay_a_reload_is_told_so():
+    async with Evening(balance=30) as evening:
+        await evening.table.shows(busted())
+        await evening.settled()
+        assert "30 in your wallet are too few to reload" in evening.said
+
+
+async def test_leaving_a_running_hand_is_confirmed_and_leaving_between_hands_is_not():
+    async with Evening() as evening:
+        await at_turn(evening, **FACING_BET)
+        await evening.types("q")
+        assert "leaving gives it up" in evening.said
+        await evening.types("t")
+        await evening.types("q")
+        assert not evening.running.done()
+        await evening.types("q")
+        assert await evening.ends() is Ending.LEFT
+    async with Evening() as evening:
+        await evening.table.shows(busted(stack=50, status="SEAT_STATUS_PLAYING"))
+        await evening.settled()
+        await evening.types("q")
+        assert await evening.ends() is Ending.LEFT
+
+
+async def test_the_end_of_the_input_is_leaving():
+    async with Evening() as evening:
+        await at_turn(evening, **FACING_BET)
+        await evening.types(None)
+        assert await evening.ends() is Ending.LEFT
+
+
+async def test_the_last_of_a_match_has_won_it_and_others_are_out():
+    """SB-38."""
+    terms = lobby_pb2.TableConditions(game="sarab", chips=table_pb2.CHIP_SOURCE_MATCH)
+    for place, text in ((1, "You win the match!"), (2, "You are out of the match.")):
+        async with Evening("sarab", terms) as evening:
+            await evening.table.shows(scene("sarab").table)
+            over = scene("sarab", seats=[seat(2, "rami", 5)]).table
+            over.match.is_started = True
+            over.match.result = table_pb2.MATCH_RESULT_WON
+            over.match.places.add(place=place, player="amal")
+            await evening.table.shows(over)
+            assert await evening.ends() is Ending.SEAT_GONE
+            assert text in evening.said
+
+
+def hand_events(root):
+    seats = [{"seat": 0, "player": "amal"}, {"seat": 2, "player": "rami"}]
+    started = stored("hand_started", hand_id=HAND, hand_no=12, seats=seats, deck_root=root, button=2)
+    return started, stored("hand_ended", payoffs=[60, -60], result="HAND_RESULT_UNCONTESTED")
+
+
+def dealt():
+    """Return a real deck's root, and a private view of its first two cards with their proofs."""
+    deck = deal(HAND, b"s" * 32, NO_SEEDS)
+    reveals = [deck.reveal(position) for position in (0, 1)]
+    private = view_pb2.PrivateView(seat=0, hand_id=HAND)
+    for one in reveals:
+        private.reveals.add(position=one.position, card=one.card, salt=one.salt, path=one.path)
+    return deck.root, private
+
+
+async def test_a_hand_ends_with_its_result_and_proof_of_its_cards():
+    root, private = dealt()
+    async with Evening() as evening:
+        started, ended = hand_events(root)
+        await evening.table.shows(scene(deck_root=root).table, started)
+        await evening.table.comes(private=private)
+        await evening.table.shows(scene(deck_root=root, street="STREET_OVER").table, ended)
+        await evening.settled()
+        assert "You won 60 in this hand." in evening.said
+        assert "checked: your 2 cards and 0 shown ones are in the deck" in evening.said
+
+
+async def test_a_card_without_proof_ends_the_evening():
+    root, private = dealt()
+    private.reveals[0].card = (private.reveals[0].card + 1) % 52
+    async with Evening() as evening:
+        started, _ = hand_events(root)
+        await evening.table.shows(scene(deck_root=root).table, started)
+        with pytest.raises(ProofFailed) as failed:
+            await evening.table.comes(private=private)
+        evening.table.breaks(failed.value)
+        with pytest.raises(ProofFailed):
+            await evening.ends()
+
+
+async def test_a_shown_card_without_proof_ends_the_evening():
+    """What is turned up for all is checked like the own cards."""
+    root, private = dealt()
+    async with Evening() as evening:
+        started, ended = hand_events(root)
+        board = stored("board_dealt", street="STREET_FLOP", reveals=[{"position": 9, "card": 3, "salt": b"x" * 32}])
+        await evening.table.shows(scene(deck_root=root).table, started)
+        await evening.table.comes(private=private)
+        await evening.table.shows(scene(deck_root=root, street="STREET_OVER").table, board, ended)
+        with pytest.raises(ProofFailed, match="position 9"):
+            await evening.ends()
