@@ -351,3 +351,16 @@ def test_what_reads_more_than_accounts_is_never_decided_beside_a_commit_in_fligh
 
     assert Memory().may_go_ahead(plain)
     assert not Memory().may_go_ahead(replace(plain, **changed))
+
+
+async def test_the_answer_to_a_retry_tells_what_the_accounts_hold_after_a_rival_moved_them(prepared, ledger):
+    """L3: nothing is written for it, so only the look at the ledger's version tells that memory is old."""
+    amal, dina = await rich_players(ledger, 2)
+    request = moving(new_id(), amal, dina, 1)
+    await ledger.ask(request)
+
+    await rival(prepared, moving(new_id(), amal, dina, 10))
+    again = await ledger.ask(request)
+
+    assert result(again) is Result.EXISTS
+    assert [again.accounts[one.account_id].balance for one in (amal, dina)] == [989, 1011]
