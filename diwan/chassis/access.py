@@ -15,6 +15,9 @@ from diwan.core.decider import Rejected
 
 PLAYER_ID_CHARACTERS_MAX: Final = 128
 
+BOT_PREFIX: Final = "bot:"
+"""How every bot's id begins, and no person's: so no token of the one is ever good for the other's seat (S3)."""
+
 
 class Role(StrEnum):
     """What a caller is."""
@@ -60,7 +63,7 @@ class Caller(msgspec.Struct, frozen=True):
     def acting_player(self, on_behalf_of: str) -> str:
         """Return the player that a call of a seat's holder is about.
 
-        Players and bots act for themselves alone; a back end names one of its players. Raises `Rejected` with
+        Players and bots act for themselves alone; a back end names one of its players, never a bot. Raises `Rejected` with
         ON_BEHALF_OF_REQUIRED, ON_BEHALF_OF_NOT_ALLOWED or FIELD_INVALID.
         """
         if self.role in {Role.PLAYER, Role.BOT}:
@@ -71,7 +74,8 @@ class Caller(msgspec.Struct, frozen=True):
             raise Rejected("ON_BEHALF_OF_REQUIRED")
         if len(on_behalf_of) > PLAYER_ID_CHARACTERS_MAX or not on_behalf_of.isprintable():
             raise Rejected("FIELD_INVALID", field="on_behalf_of", why="not a player id")
-        if self.role is Role.BACKEND and not on_behalf_of.startswith(self.players):
+        is_another_s = not on_behalf_of.startswith(self.players) or on_behalf_of.startswith(BOT_PREFIX)
+        if self.role is Role.BACKEND and is_another_s:
             raise Rejected("ON_BEHALF_OF_NOT_ALLOWED")
         return on_behalf_of
 

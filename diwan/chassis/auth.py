@@ -16,7 +16,7 @@ import jwt
 import structlog
 from jwt.algorithms import OKPAlgorithm
 
-from diwan.chassis.access import PLAYER_ID_CHARACTERS_MAX, Caller, Role
+from diwan.chassis.access import BOT_PREFIX, PLAYER_ID_CHARACTERS_MAX, Caller, Role
 from diwan.chassis.keys import ALGORITHM, SigningKey, TokenSource
 from diwan.chassis.settings import ServiceSettings
 from diwan.core.decider import Rejected
@@ -204,6 +204,8 @@ class Authenticator:
             role = Role(claims.get("role", ""))
         except ValueError:
             raise _refused("the token names no role that we know") from None
+        if role in {Role.PLAYER, Role.BOT} and (role is Role.BOT) != subject.startswith(BOT_PREFIX):
+            raise _refused("a bot's id begins with the bots' prefix, and no person's does")
         expires, issued = int(claims["exp"]), int(claims["iat"])
         if role in _SHORT_LIVED and expires - issued > self._player_token_seconds_max:
             raise _refused("the token lives too long")

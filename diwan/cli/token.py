@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from diwan.chassis.access import Role
+from diwan.chassis.access import BOT_PREFIX, Role
 from diwan.cli.running import DEFAULT_DATA, DataOption, own_token
 from diwan.cli.stack.layout import Layout
 
@@ -20,5 +20,7 @@ def token(
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object instead of the bare token.")] = False,
 ) -> None:
     """Print a token for development. In production tokens come from your own identity service (JWT, EdDSA, JWKS)."""
+    if role in {Role.PLAYER, Role.BOT} and (role is Role.BOT) != subject.startswith(BOT_PREFIX):
+        raise typer.BadParameter(f"ids of bots begin with {BOT_PREFIX!r}, and no others do", param_hint="subject")
     text = own_token(Layout(data), subject, role, seconds=hours * 3600)
     print(json.dumps({"token": text, "subject": subject, "role": role.value, "hours": hours}) if as_json else text)

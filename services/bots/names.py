@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Final
 
-PREFIX: Final = "bot:"
+from diwan.chassis.access import BOT_PREFIX
+
 NUMBERS: Final = 20
 """Bots of one first name."""
 
@@ -20,7 +21,7 @@ FIRST_NAMES: Final = (
 
 def all_names() -> list[str]:
     """Return every name there is, in order."""
-    return [f"{PREFIX}{name}-{number:02}" for name in FIRST_NAMES for number in range(1, NUMBERS + 1)]
+    return [f"{BOT_PREFIX}{name}-{number:02}" for name in FIRST_NAMES for number in range(1, NUMBERS + 1)]
 
 
 def free_names(count: int, taken: Collection[str], chance: Callable[[int], int]) -> list[str]:

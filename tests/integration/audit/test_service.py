@@ -172,7 +172,7 @@ async def test_a_hand_is_told_as_each_may_see_it(stack):
 async def test_only_operators_and_auditors_read_findings(stack):
     """S3."""
     for role in (Role.PLAYER, Role.BOT, Role.BACKEND):
-        async with client_of(stack, "curious", role) as client:
+        async with client_of(stack, "bot:curious" if role is Role.BOT else "curious", role) as client:
             with pytest.raises(DiwanError) as refusal:
                 await client.audit.get_hand_verdict("x")
             assert refusal.value.code.name == "PERMISSION_DENIED"

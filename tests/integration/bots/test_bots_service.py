@@ -210,30 +210,35 @@ async def test_a_bot_makes_room_for_people(stack, operator):
 
 
 async def test_a_bot_is_sent_exactly_what_a_person_in_its_seat_is_sent(stack, operator):
-    """P11: given one seat watched in the role of a bot and in that of a player, then every byte is the same."""
+    """P11: given a bot and a person who watch, then every byte is the same but the bot's own cards, which are just those."""
     table = await operator.tables.create(config("watched"))
     bot = min(bots_in(await hands_played(operator, table.table_id, 3)))
 
     seen = await asyncio.gather(
-        *(watched_bytes(stack, bot, role, table.table_id, private=6) for role in (Role.BOT, Role.PLAYER))
+        watched_bytes(stack, bot, Role.BOT, table.table_id, private=6),
+        watched_bytes(stack, "curious", Role.PLAYER, table.table_id, updates=60),
     )
 
     updates, privates = zip(*seen, strict=True)
     shared = updates[0].keys() & updates[1].keys()
     assert len(shared) > 20
     assert all(updates[0][version] == updates[1][version] for version in shared)
-    hands = privates[0].keys() & privates[1].keys()
-    assert len(hands) >= 3
-    assert all(privates[0][hand] == privates[1][hand] for hand in hands)
+    assert not privates[1]
+    async with client_of(stack, "auditor", Role.AUDITOR) as auditor:
+        for hand_id, raw in list(privates[0].items())[:-1]:
+            told = pb.WatchResponse.FromString(raw).private
+            opened = await auditor.tables.open_hand(hand_id, seat=told.seat, reason="what a bot is sent")
+            own = view_pb2.PrivateView(seat=told.seat, hand_id=hand_id, reveals=opened.seats[0].reveals)
+            assert told == own, "the seat's own cards and nothing else"
     await close(operator, table.table_id)
 
 
 async def watched_bytes(
-    stack: Stack, player: str, role: Role, table_id: str, *, private: int
+    stack: Stack, player: str, role: Role, table_id: str, *, private: int = 0, updates: int = 0
 ) -> tuple[dict[int, bytes], dict[str, bytes]]:
-    """Return raw updates by the version that they end at, and raw private views by hand."""
+    """Return raw updates by the version that they end at, and raw private views by hand; up to so many of either."""
     method = pb.DESCRIPTOR.services_by_name["TableService"].methods_by_name["Watch"]
-    updates: dict[int, bytes] = {}
+    seen: dict[int, bytes] = {}
     privates: dict[str, bytes] = {}
     async with asyncio.timeout(60), grpc.aio.insecure_channel(stack.places.services["table"]) as channel:
         call = channel.unary_stream(
@@ -242,13 +247,13 @@ async def watched_bytes(
         async for raw in call:
             message = pb.WatchResponse.FromString(raw)
             if message.HasField("update") and not message.update.is_snapshot and message.update.events:
-                updates[message.update.events[-1].version] = raw
+                seen[message.update.events[-1].version] = raw
             elif message.HasField("private"):
                 privates[message.private.hand_id] = raw
-                if len(privates) == private:
-                    break
+            if len(privates) == private > 0 or len(seen) == updates > 0:
+                break
         call.cancel()
-    return updates, privates
+    return seen, privates
 
 
 def bearer(stack: Stack, subject: str, role: Role) -> tuple[tuple[str, str], ...]:

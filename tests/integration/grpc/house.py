@@ -106,7 +106,7 @@ class House:
         self.tables = table_service_pb2_grpc.TableServiceStub(channel)
 
     def token(self, role=Role.SERVICE, *, key=None, **options):
-        options = {"audience": "house", "subject": "somebody", **options}
+        options = {"audience": "house", "subject": "bot:somebody" if role is Role.BOT else "somebody", **options}
         return [("authorization", f"Bearer {(key or self.key).mint(role=role, **options)}")]
 
     async def read(self, after=0, **options):

@@ -13,7 +13,7 @@ from diwan.api.event.v1 import hand_pb2, table_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1.table_service_pb2_grpc import TableServiceStub
 from diwan.api.wallet.v1 import wallet_service_pb2
-from diwan.chassis.access import Role
+from diwan.chassis.access import BOT_PREFIX, Role
 from diwan.chassis.auth import authenticator_of
 from diwan.chassis.database import OWNER, ensure_roles, role_memberships
 from diwan.chassis.keys import SigningKey, write_jwks
@@ -68,6 +68,11 @@ class Wallet:
 for _method in WALLET.methods:
     if not hasattr(Wallet, _method.name):
         setattr(Wallet, _method.name, Wallet._no_stream if _method.server_streaming else Wallet._not_here)
+
+
+def named(name, role):
+    """Return a name that a token of the role may have: those of bots begin with a prefix."""
+    return f"{BOT_PREFIX}{name}" if role is Role.BOT else name
 
 
 class House:

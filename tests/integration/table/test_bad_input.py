@@ -9,7 +9,7 @@ from diwan.api.event.v1 import hand_pb2, table_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role, rule_of
 from diwan.chassis.reasons import CATALOGUE
-from tests.integration.table.house import Seat, error_of, has_decision, player_of
+from tests.integration.table.house import Seat, error_of, has_decision, named, player_of
 
 SERVICE = pb.DESCRIPTOR.services_by_name["TableService"]
 UNARY = [method.name for method in SERVICE.methods if not method.server_streaming]
@@ -188,7 +188,7 @@ async def test_garbage_too_much_and_nobody_are_refused(house, method):
     """64 KiB + 1, bytes that are no message, no token, a token that is none."""
     call = house.channel.unary_unary(f"/{SERVICE.full_name}/{method}")
     rule = rule_of(SERVICE.methods_by_name[method])
-    metadata = house.metadata("somebody", min(rule.roles))
+    metadata = house.metadata(named("somebody", min(rule.roles)), min(rule.roles))
     for raw, reason in ((b"\xff" * 40, "REQUEST_MALFORMED"), (bytes(64 * 1024 + 1), "MESSAGE_TOO_LARGE")):
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await call(raw, timeout=5, metadata=metadata)
@@ -214,7 +214,7 @@ async def test_garbage_too_much_and_nobody_are_refused(house, method):
 )
 async def test_a_role_that_the_contract_does_not_name_is_denied(house, method, role):
     request = getattr(pb, f"{method}Request")()
-    assert (await house.refused(method, request, "x", role))[0] == "PERMISSION_DENIED"
+    assert (await house.refused(method, request, named("x", role), role))[0] == "PERMISSION_DENIED"
 
 
 async def test_the_service_lives_after_all_that_and_every_reason_is_explained(house):

@@ -68,7 +68,7 @@ async def test_tables_are_found_by_game_limit_stakes_and_bots(house):
 async def test_tables_are_found_by_free_seats_and_say_who_is_there(house):
     table_id = await open_one(house, seats=2, bots_fill=1)
     await house.sit(table_id, "ann")
-    await house.sit(table_id, "bot.1", role=Role.BOT)
+    await house.sit(table_id, "bot:1", role=Role.BOT)
 
     async def seated():
         return await entry(house, table_id)

@@ -11,7 +11,7 @@ from diwan.api.table.v1 import notices_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.client import DiwanError
-from tests.integration.table.house import a_house, error_of, has_decision, player_of
+from tests.integration.table.house import a_house, error_of, has_decision, named, player_of
 from tests.integration.table.test_looking_back import eventually, fold_hands
 from tests.integration.table.test_private import client_of, clients, let_in, opened, someone
 
@@ -200,7 +200,7 @@ async def test_a_back_end_is_told_of_its_own_players_alone(house):
                 await anext(refused)
             assert error.value.reason == "ON_BEHALF_OF_NOT_ALLOWED"
     for role in (Role.PLAYER, Role.BOT, Role.AUDITOR):
-        async with client_of(house, ours, role) as client:
+        async with client_of(house, named(ours, role), role) as client:
             with pytest.raises(DiwanError) as error:
                 await anext(client.tables.notices(patience_seconds=0))
             assert error.value.reason == "PERMISSION_DENIED"

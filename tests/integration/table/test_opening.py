@@ -22,7 +22,7 @@ from diwan.core.fairness import Reveal, deal, verify_reveal
 from diwan.core.fairness.chance import derive_key, keyed
 from diwan.core.fairness.material import mix
 from diwan.core.hashing import prefixed
-from tests.integration.table.house import PASSWORDS, Seat, error_of, has_decision, player_of
+from tests.integration.table.house import PASSWORDS, Seat, error_of, has_decision, named, player_of
 from tests.integration.table.test_crash import a_process, a_wallet, keys_in
 
 
@@ -86,7 +86,7 @@ async def test_nobody_opens_another_players_seat(house):
     seat_of_ben = 1
     assert await refusal(house, pb.OpenHandRequest(hand_id=hand_id, seat=seat_of_ben), ann) == "NOT_YOUR_SEAT"
     assert await refusal(house, pb.OpenHandRequest(hand_id=hand_id), zoe) == "NOT_IN_HAND"
-    bot = house.metadata("ann-bot", Role.BOT)
+    bot = house.metadata("bot:ann", Role.BOT)
     assert await refusal(house, pb.OpenHandRequest(hand_id=hand_id), bot) == "NOT_IN_HAND"
 
 
@@ -99,7 +99,7 @@ async def test_nobody_watches_a_running_hand_through_another_players_eyes(house,
     await house.until(table_id, has_decision)
     request = pb.WatchRequest(table_id=table_id, on_behalf_of="ann")
     with pytest.raises(grpc.aio.AioRpcError) as refused:
-        await house.stub.Watch(request, metadata=house.metadata("zoe", role)).read()
+        await house.stub.Watch(request, metadata=house.metadata(named("zoe", role), role)).read()
     assert error_of(refused.value)[0] == "ON_BEHALF_OF_NOT_ALLOWED"
     of_a_back_end = house.stub.Watch(request, metadata=house.metadata("phones", Role.BACKEND))
     kinds = {(await of_a_back_end.read()).WhichOneof("message") for _ in range(2)}

@@ -203,7 +203,7 @@ async def test_a_back_end_acts_for_its_players_and_for_nobody_elses(house):
 
 async def test_a_bot_is_marked_in_its_seat(house):
     table_id = await house.create()
-    await house.sit(table_id, "bot-7", role=Role.BOT)
+    await house.sit(table_id, "bot:7", role=Role.BOT)
     seat = (await house.view(table_id)).seats[0]
     assert seat.is_bot
-    assert seat.display_name == "BOT bot-7"
+    assert seat.display_name == "BOT bot:7"

@@ -8,7 +8,7 @@ import pytest
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
 from tests.integration.table.gamers import verified
-from tests.integration.table.house import a_house, has_decision, player_of
+from tests.integration.table.house import a_house, has_decision, named, player_of
 from tests.integration.table.test_notices import following, next_of
 from tests.integration.table.test_private import client_of, clients, opened, reason_of, someone
 
@@ -19,7 +19,7 @@ async def full(house, *, bots=1, seats=2, **config):
     table_id = await house.create(seats=seats, bots_fill=seats, **config)
     await house.sit(table_id, ann)
     for number in range(bots):
-        await house.sit(table_id, f"bot.{number}.{uuid4()}", role=Role.BOT)
+        await house.sit(table_id, f"bot:{number}.{uuid4()}", role=Role.BOT)
     return table_id, ann
 
 
@@ -61,7 +61,7 @@ async def test_a_kept_seat_is_refused_to_bots_and_others(house):
     eve, fay = someone("eve"), someone("fay")
     table_id, _ = await full(house, pause_ms=600_000)
     await act_out(house, table_id, await house.until(table_id, has_decision))
-    async with clients(house, eve, fay) as (first, second), client_of(house, "bot.x", Role.BOT) as bot:
+    async with clients(house, eve, fay) as (first, second), client_of(house, "bot:x", Role.BOT) as bot:
         kept = await first.wait_for_seat(table_id)
         assert kept.HasField("seat")
         assert kept.until_ms > 0
@@ -122,7 +122,7 @@ async def test_who_is_excluded_or_not_invited_does_not_stand_in_line(house):
 @pytest.mark.parametrize("role", [Role.BOT, Role.OPERATOR, Role.SERVICE])
 async def test_only_people_stand_in_line(house, role):
     table_id, _ = await full(house)
-    async with client_of(house, "x", role) as client:
+    async with client_of(house, named("x", role), role) as client:
         assert await reason_of(client.tables.wait_for_seat(table_id)) == "PERMISSION_DENIED"
 
 

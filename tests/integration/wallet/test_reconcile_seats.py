@@ -197,7 +197,7 @@ async def test_adding_up_is_for_staff_and_services(room):
     for role in (Role.PLAYER, Role.BACKEND, Role.BOT):
         for method, request in (("Reconcile", pb.ReconcileRequest()), ("ListAccounts", pb.ListAccountsRequest())):
             with pytest.raises(Refused) as told:
-                await room.call(method, request, role, "somebody")
+                await room.call(method, request, role, "bot:somebody" if role is Role.BOT else "somebody")
             assert told.value.reason == "PERMISSION_DENIED"
 
 

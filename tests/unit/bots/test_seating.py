@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from services.bots.manager import ThinkTime
-from services.bots.names import PREFIX, all_names, free_names
+from services.bots.names import BOT_PREFIX, all_names, free_names
 from services.bots.seating import Occupancy, wanted_change
 from services.bots.settings import BotsSettings
 
@@ -87,7 +87,7 @@ def test_names_are_labelled_different_and_leave_out_the_taken():
     drawn = free_names(20, taken, secrets.randbelow)
 
     assert len(set(names)) == len(names) > 1000
-    assert all(name.startswith(PREFIX) and name.isascii() and name.isprintable() for name in names)
+    assert all(name.startswith(BOT_PREFIX) and name.isascii() and name.isprintable() for name in names)
     assert sorted(drawn) == sorted(names[:10])
 
 

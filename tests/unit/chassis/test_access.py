@@ -54,6 +54,14 @@ def test_a_back_end_acts_for_its_own_players_alone():
     assert reason_of(lambda: caller.acting_player("phones/\n")) == "FIELD_INVALID"
 
 
+def test_a_back_end_acts_for_no_bot_whatever_its_prefix():
+    """S3."""
+    for players in ("", "bot:", "b"):
+        caller = Caller("phones", Role.BACKEND, players=players)
+        assert reason_of(lambda c=caller: c.acting_player("bot:amal-01")) == "ON_BEHALF_OF_NOT_ALLOWED"
+    assert Caller("op", Role.OPERATOR).acting_player("bot:amal-01") == "bot:amal-01"
+
+
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.AUDITOR, Role.SERVICE])
 def test_nobody_of_the_house_holds_a_players_seat_by_naming_the_player(role):
     """P10, S4: who may ask about a player's account may still not see the player's cards."""
