@@ -1,4 +1,4 @@
-"""What the projections keep of private tables: settings to search by, hosts, guests, the hash of the join code."""
+"""What the projections keep of private tables: settings to search by, hosts, guests, the hashes of join codes."""
 
 from typing import Final
 from uuid import UUID
@@ -15,7 +15,6 @@ from diwan.core.table.hosting.events import (
     InvitationRevoked,
     InvitationSent,
     JoinCodeIssued,
-    JoinCodeRevoked,
     SettingsChanged,
 )
 from diwan.wire.table import CHIPS_NUMBER, config_bytes
@@ -38,7 +37,7 @@ def sought(config: TableConfig) -> tuple[object, ...]:
 
 
 async def apply_to_table(
-    connection: Connection, table_id: UUID, event: SettingsChanged | HostChanged | JoinCodeIssued | JoinCodeRevoked
+    connection: Connection, table_id: UUID, event: SettingsChanged | HostChanged | JoinCodeIssued
 ) -> None:
     """Keep what an event changes of a table."""
     match event:
@@ -54,9 +53,9 @@ async def apply_to_table(
                 await _keep(connection, table_id, before, ACCEPTED, at_ms=event.changed_at_ms)
             await connection.execute("update table_index set host = $2 where table_id = $1", table_id, event.host)
         case JoinCodeIssued():
-            await _keep_code(connection, table_id, event.code_hash)
-        case JoinCodeRevoked():
-            await _keep_code(connection, table_id, None)
+            await connection.execute(
+                "insert into join_code (code_hash, table_id) values ($1, $2)", event.code_hash, table_id
+            )
 
 
 async def apply_to_guest(
@@ -91,10 +90,6 @@ async def _keep(connection: Connection, table_id: UUID, player: str, status: int
         " values ($1, $2, $3, $4, '', $5, 0) on conflict (table_id, player) do update set status = $4, expires_at_ms = 0",
         *(table_id, player, _guest_id(table_id, player), status, at_ms),
     )
-
-
-async def _keep_code(connection: Connection, table_id: UUID, code_hash: bytes | None) -> None:
-    await connection.execute("update table_index set join_code_hash = $2 where table_id = $1", table_id, code_hash)
 
 
 def _guest_id(table_id: UUID, player: str) -> UUID:

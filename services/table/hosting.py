@@ -1,6 +1,6 @@
 """Private tables: what hosts, guests and operators ask, as asks of the table (TB-3)."""
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -44,6 +44,7 @@ from services.table.tables import Tables
 VALID_SECONDS: Final = 24 * 3600
 VALID_SECONDS_MAX: Final = 30 * 24 * 3600
 INVITATIONS_A_PAGE_MAX: Final = 100
+CODES_KEPT: Final = 10_000
 
 type HostRequest = (
     pb.InvitePlayerRequest
@@ -71,6 +72,7 @@ class Hosts:
         self._hosted_max = hosted_max
         self._guesses = Guesses()
         self._opening: Counter[str] = Counter()
+        self._tables_by_code: OrderedDict[bytes, UUID] = OrderedDict()
 
     # ---- opening ----------------------------------------------------------------------------------------------------
 
@@ -223,15 +225,14 @@ class Hosts:
         fields.request_id(request.request_id)
         self._guesses.check(player)
         try:
-            actor = await self._joined(request, call, player)
+            return await self._joined(request, call, player)
         except Rejected as refusal:
             if refusal.reason in {"INVITATION_REQUIRED", "TABLE_NOT_FOUND"}:
                 self._guesses.was_wrong(player)
                 raise Rejected("INVITATION_REQUIRED") from None
             raise
-        return pb.JoinTableResponse(table_id=str(actor.table_id), conditions=conditions_for(coming(actor.state)))
 
-    async def _joined(self, request: pb.JoinTableRequest, call: Call, player: str) -> Actor:
+    async def _joined(self, request: pb.JoinTableRequest, call: Call, player: str) -> pb.JoinTableResponse:
         code_hash = hash_of(request.code)
         table_id = None if code_hash is None else await self._table_of(code_hash)
         if code_hash is None or table_id is None:
@@ -241,20 +242,32 @@ class Hosts:
         def build() -> JoinByCode:
             return JoinByCode(player, code_hash, actor.clock.now_ms())
 
+        def joined(_events: tuple[object, ...] = ()) -> bytes:
+            return _joined_message(actor).SerializeToString()
+
         try:
-            await self._ask(actor, request, request.request_id, call, player, build)
+            answer = await self._ask(actor, request, request.request_id, call, player, build, joined)
         except Rejected as refusal:
             # Who is a guest already has what was asked for.
             if refusal.reason != "GUEST_ALREADY":
                 raise
-        return actor
+            return _joined_message(actor)
+        return pb.JoinTableResponse.FromString(answer.reply)
 
     async def _table_of(self, code_hash: bytes) -> UUID | None:
+        """Return the table that a code is, or was, a code of: whether it counts still, the table says (H6)."""
         for actor in self._tables.live():
             code = actor.state.hosting.join_code
             if code is not None and code.code_hash == code_hash:
+                self._remember_code(code_hash, actor.table_id)
                 return actor.table_id
-        return await self._index.table_of_code(code_hash)
+        return self._tables_by_code.get(code_hash) or await self._index.table_of_code(code_hash)
+
+    def _remember_code(self, code_hash: bytes, table_id: UUID) -> None:
+        """Know a code that was used here until the index does, also where it is revoked at once."""
+        self._tables_by_code[code_hash] = table_id
+        if len(self._tables_by_code) > CODES_KEPT:
+            self._tables_by_code.popitem(last=False)
 
     # ---- the table --------------------------------------------------------------------------------------------------
 
@@ -290,9 +303,11 @@ class Hosts:
         by = call.caller.subject if is_operator else call.caller.acting_player(request.on_behalf_of)
         fields.request_id(request.request_id)
         actor = await self._tables.get(fields.an_id(request.table_id, "table_id"))
-        let_in(actor, viewer_of(call, "" if is_operator else request.on_behalf_of))
+        viewer = viewer_of(call, "" if is_operator else request.on_behalf_of)
 
         def now() -> TableCommand:
+            # Looked at here, where what took effect before never comes: its first answer is given again (H6).
+            let_in(actor, viewer)
             return build(by, is_operator, actor.clock.now_ms())
 
         return await self._ask(actor, request, request.request_id, call, by, now, reply)
@@ -321,6 +336,11 @@ class Hosts:
             reply=reply,
             asker=by,
         )
+
+
+def _joined_message(actor: Actor) -> pb.JoinTableResponse:
+    """Return what a new guest is told: kept as the first answer, so that nobody sent away since is told news."""
+    return pb.JoinTableResponse(table_id=str(actor.table_id), conditions=conditions_for(coming(actor.state)))
 
 
 def _named(player: str) -> str:

@@ -196,11 +196,9 @@ class Index:
         return bool(found)
 
     async def table_of_code(self, code_hash: bytes) -> UUID | None:
-        """Return the table that a join code opens, as far as the index has come."""
+        """Return the table that a code was made for, counting or not, as far as the index has come."""
         found: UUID | None = await self._database.run(
-            lambda c: c.fetchval(
-                "select table_id from table_index where join_code_hash = $1 and not is_closed", code_hash
-            )
+            lambda c: c.fetchval("select table_id from join_code where code_hash = $1", code_hash)
         )
         return found
 

@@ -28,7 +28,6 @@ from diwan.core.table.hosting.events import (
     InvitationRevoked,
     InvitationSent,
     JoinCodeIssued,
-    JoinCodeRevoked,
     SettingsChanged,
 )
 from diwan.core.table.playing import StartedEvent
@@ -61,7 +60,6 @@ _TOLD_BY: Final = frozenset(
         "guest_joined",
         "guest_removed",
         "join_code_issued",
-        "join_code_revoked",
     )
 )
 """The events that the projections are made of; all others are passed over unread."""
@@ -107,7 +105,7 @@ async def apply(connection: Connection, events: Sequence[FeedEvent]) -> None:
                 await connection.execute("update table_index set is_closing = true where table_id = $1", table_id)
             case TableClosed():
                 await connection.execute("update table_index set is_closed = true where table_id = $1", table_id)
-            case SettingsChanged() | HostChanged() | JoinCodeIssued() | JoinCodeRevoked():
+            case SettingsChanged() | HostChanged() | JoinCodeIssued():
                 await guests.apply_to_table(connection, table_id, event)
             case InvitationSent() | InvitationAnswered() | InvitationRevoked() | GuestJoined() | GuestRemoved():
                 await guests.apply_to_guest(connection, table_id, event)

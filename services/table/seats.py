@@ -80,8 +80,8 @@ class Seats:
             # First the door: who is not invited learns nothing of who sits inside.
             check_entry(state, player, actor.clock.now_ms(), is_bot=call.caller.role is Role.BOT)
             kept.check(state, player)
-            if state.seat_of(player) is None and len(self._other_tables(player, actor, elsewhere)) >= self._tables_max:
-                raise Rejected("TOO_MANY_TABLES", max=self._tables_max)
+            if state.seat_of(player) is None:
+                self._check_tables(self._other_tables(player, actor, elsewhere))
             self._sitting.add((player, actor.table_id))
             return RequestSeat(
                 player,
@@ -108,6 +108,14 @@ class Seats:
         sitting = {table_id for asking, table_id in self._sitting if asking == player}
         elsewhere = {each for each in elsewhere if each not in here}
         return (self._tables.tables_of(player) | sitting | elsewhere) - {actor.table_id}
+
+    def _check_tables(self, others: set[UUID]) -> None:
+        if len(others) >= self._tables_max:
+            raise Rejected("TOO_MANY_TABLES", max=self._tables_max)
+
+    def _waits_at(self, player: str) -> set[UUID]:
+        """Return at which tables of this process a player stands in line: each may keep a seat for it."""
+        return {each.table_id for each in self._tables.live() if each.state.line.of(player) is not None}
 
     async def top_up(self, request: pb.TopUpRequest, call: Call) -> Answer:
         """Ask for more chips and wait for the wallet's answer."""
@@ -161,14 +169,23 @@ class Seats:
     ) -> waiting_pb2.WaitForSeatResponse:
         """Stand in line for a seat; says so where one is kept already (CL-6)."""
         player, actor = await self._asked(request, call)
+        elsewhere = await self._index.tables_of(player)
         kept = await self._exclusions.of(player)
 
         def build(state: TableState) -> WaitForSeat:
             check_entry(state, player, actor.clock.now_ms())
             kept.check(state, player)
+            # Nobody has seats kept at more tables than may be sat at: a kept seat is refused to everybody else.
+            self._check_tables(
+                (self._other_tables(player, actor, elsewhere) | self._waits_at(player)) - {actor.table_id}
+            )
+            self._sitting.add((player, actor.table_id))
             return WaitForSeat(player, actor.clock.now_ms())
 
-        answer = await self._ask(actor, request, call, build, reply=partial(_wait_reply, player), changes_of=player)
+        try:
+            answer = await self._ask(actor, request, call, build, reply=partial(_wait_reply, player), changes_of=player)
+        finally:
+            self._sitting.discard((player, actor.table_id))
         response = waiting_pb2.WaitForSeatResponse.FromString(answer.reply)
         response.version = answer.first_version
         return response
@@ -249,9 +266,11 @@ class Seats:
         if is_host:
             by = call.caller.acting_player(request.on_behalf_of)
         actor = await self._tables.get(fields.an_id(request.table_id, "table_id"))
-        let_in(actor, viewer_of(call, request.on_behalf_of))
+        viewer = viewer_of(call, request.on_behalf_of)
 
         def build(state: TableState) -> CloseTable:
+            # Looked at here, where what took effect before never comes: its first answer is given again (H6).
+            let_in(actor, viewer)
             if is_host and by != state.hosting.host:
                 raise Rejected("NOT_HOST")
             return CloseTable(by, actor.clock.now_ms())

@@ -282,6 +282,9 @@ def _claim(state: TableState, command: ClaimTable) -> Step:
 def _close(state: TableState, command: CloseTable, cards: Cards) -> Step:
     if state.is_closing or state.is_closed:
         raise Rejected("TABLE_CLOSED", table_id=state.table_id)
+    if command.closed_by == state.hosting.host and state.match is not None:
+        # Entries come back where a match is called off: not for its host, who may be losing it, to decide.
+        raise Rejected("MATCH_STARTED", table_id=state.table_id)
     batch = Batch(state, cards)
     batch.add(TableClosing(command.closed_by, command.now_ms))
     batch.settle(command.now_ms)

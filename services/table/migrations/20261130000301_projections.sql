@@ -16,7 +16,6 @@ create table table_index (
     bots_fill smallint not null,
     is_private boolean not null,
     host text not null,
-    join_code_hash bytea,
     config bytea not null
 );
 comment on column table_index.stake is 'The big blind; where there is none the smallest bet, in Capsa the unit.';
@@ -24,8 +23,13 @@ comment on column table_index.chips is 'The number of ChipSource in the contract
 comment on column table_index.config is 'The settings as the message TableConfig; the columns before it are what a lobby is searched by.';
 create index table_index_open on table_index (created_at_ms desc, table_id desc) where not is_closed;
 
-create unique index table_index_code on table_index (join_code_hash) where join_code_hash is not null;
 create index table_index_host on table_index (host) where host <> '' and not is_closed;
+
+create table join_code (
+    code_hash bytea primary key,
+    table_id uuid not null
+);
+comment on table join_code is 'Every code that ever let guests in, also those that count no more: whether one does, its table says.';
 
 create table guest_index (
     table_id uuid not null,
@@ -95,8 +99,8 @@ create table directory (
     display_name text not null check (length(display_name) between 1 and 40)
 );
 
-grant select, insert, update, delete on table_index, guest_index, sitting_index, hand_index, hand_seat, directory to table_rw;
-grant select on table_index, guest_index, sitting_index, hand_index, hand_seat, directory to store_reader;
+grant select, insert, update, delete on table_index, join_code, guest_index, sitting_index, hand_index, hand_seat, directory to table_rw;
+grant select on table_index, join_code, guest_index, sitting_index, hand_index, hand_seat, directory to store_reader;
 
 -- migrate:down
-drop table directory, hand_seat, hand_index, sitting_index, guest_index, table_index;
+drop table directory, hand_seat, hand_index, sitting_index, guest_index, join_code, table_index;

@@ -389,7 +389,7 @@ async def test_bots_sit_at_a_private_table_where_the_host_wants_them(house):
     """CL-6."""
     async with clients(house, someone("hal")) as (host,):
         without, wanted = await opened(host), await opened(host, bots_fill=2)
-        assert (await house.sit(wanted, "bot.1", role=Role.BOT)).seat == 0
+        assert (await house.sit(wanted, "bot:1", role=Role.BOT)).seat == 0
         with pytest.raises(grpc.aio.AioRpcError) as refused:
-            await house.sit(without, "bot.2", role=Role.BOT)
+            await house.sit(without, "bot:2", role=Role.BOT)
         assert error_of(refused.value)[0] == "INVITATION_REQUIRED"
