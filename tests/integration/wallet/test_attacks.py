@@ -152,3 +152,16 @@ async def test_a_player_who_opens_an_account_without_end_is_slowed_down(room):
 
     assert "RATE_LIMITED" in answers
     assert answers[: BURST - 1] == ["answered"] * (BURST - 1)
+
+
+async def test_a_page_token_of_anothers_statement_opens_nothing(room):
+    amal, dina = await player(room, "amal"), await player(room, "dina")
+    for who in (amal, dina):
+        issued = pb.IssueRequest(transfer_id=new_id(), player=who, amount=5, reason="a second entry")
+        await room.call("Issue", issued, Role.OPERATOR, "ops")
+    first = await room.call("ListEntries", pb.ListEntriesRequest(page_size=1), Role.PLAYER, amal)
+    assert first.next_page_token
+    on = pb.ListEntriesRequest(page_size=1, page_token=first.next_page_token)
+
+    assert len((await room.call("ListEntries", on, Role.PLAYER, amal)).entries) == 1
+    assert (await refused(room.call("ListEntries", on, Role.PLAYER, dina))).reason == "PAGE_TOKEN_INVALID"
