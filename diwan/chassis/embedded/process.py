@@ -7,18 +7,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Final
+
+from diwan.chassis.embedded.spawner import Spawner
 
 LAUNCHER: Final = Path(__file__).with_name("launch.py")
 LOG_BYTES_MAX: Final = 64 * 1024 * 1024  # a log larger than this is put aside once, at the next start
 POLL_SECONDS: Final = 0.02
 LOG_TAIL_BYTES: Final = 2_000
 
-# The kernel sends the death signal when the *thread* that started the child ends, not only the process. All children
-# are therefore started from this one thread, which lives until the interpreter shuts down.
-_SPAWNER: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="diwan-spawn")
+_SPAWNER: Final = Spawner("diwan-spawn")
 
 
 class EmbeddedError(Exception):
@@ -46,7 +46,7 @@ class Process:
             log_path.replace(log_path.with_suffix(log_path.suffix + ".1"))
         self._log_start = log_path.stat().st_size if log_path.exists() else 0
         command = launch_command(self.argv, identity=identity, death_signal=death_signal)
-        self._popen = _SPAWNER.submit(_popen, command, log_path, env, cwd, inherit).result()
+        self._popen = _SPAWNER.run(partial(_popen, command, log_path, env, cwd, inherit))
 
     @property
     def pid(self) -> int:
