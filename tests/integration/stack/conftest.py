@@ -56,6 +56,13 @@ class PlayedHouse:
         }
 
 
+@pytest.fixture(scope="session")
+def open_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A house that is simply open, with quick bots, for tests that open their own tables and spoil nothing."""
+    with Stack(tmp_path_factory.mktemp("open"), report=lambda *_: None, overrides=DEMO_SETTINGS) as stack:
+        yield stack
+
+
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlayedHouse]:
     with Stack(tmp_path_factory.mktemp("house"), report=lambda *_: None, overrides=DEMO_SETTINGS) as stack:
