@@ -230,8 +230,8 @@ def service_environment(postgres, name, folder, wallet_address):
 
 
 @contextlib.contextmanager
-def running(arguments, ready, environment):
-    process = subprocess.Popen([sys.executable, *arguments], env=environment)
+def running(arguments, ready, environment, log=None):
+    process = subprocess.Popen([sys.executable, *arguments], env=environment, stdout=log, stderr=log)
     try:
         deadline = time.monotonic() + 30
         while not (ready.exists() and ready.read_text()):
