@@ -2,7 +2,8 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, Self
 from uuid import UUID
 
@@ -161,6 +162,23 @@ class HandVault:
             raise VaultError("DAY_DESTROYED", f"the secret of hand {hand_id} is destroyed")
         key = await self._day_keys.existing(row["day"])
         return unwrap(key, row["wrapped"], hand_key_aad(hand_id, row["epoch"], row["day"], row["commitment"]))
+
+    async def get_many(self, hand_ids: Sequence[str]) -> dict[str, Secret]:
+        """Return the secrets of hands, by hand, of those that can be opened; `get` says why another cannot."""
+        rows = await self._database.run(
+            lambda connection: connection.fetch(
+                "select hand_id, day, epoch, commitment, wrapped from vault.hand_secret where hand_id = any($1::uuid[])",
+                [UUID(hand_id) for hand_id in hand_ids],
+            )
+        )
+        found = {}
+        for row in rows:
+            hand_id = str(row["hand_id"])
+            with suppress(VaultError):
+                key = await self._day_keys.existing(row["day"])
+                aad = hand_key_aad(hand_id, row["epoch"], row["day"], row["commitment"])
+                found[hand_id] = unwrap(key, row["wrapped"] or b"", aad)
+        return found
 
     async def shred(self, day: int) -> int:
         """Destroy all secrets of this day and all before it, for good; return how many were still here.

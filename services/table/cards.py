@@ -27,14 +27,14 @@ class HandCards:
     """One table's cards: the deck of its running or last hand, and the secrets of that hand and the next."""
 
     def __init__(self, table_id: UUID, vault: HandVault) -> None:
-        self._table_id = table_id
+        self.table_id = table_id
         self._vault = vault
         self._secrets: dict[int, Secret] = {}
         self._deck: CommittedDeck | None = None
         self._cards: dict[int, Card] = {}
 
     def __repr__(self) -> str:
-        return f"HandCards({self._table_id}, withheld)"
+        return f"HandCards({self.table_id}, withheld)"
 
     @property
     def by_position(self) -> Mapping[int, Card]:
@@ -54,7 +54,7 @@ class HandCards:
 
     async def commit(self, hand_no: int, epoch: int) -> bytes:
         """Choose and keep a hand's secret; return its commitment, which may be logged from now on (F1)."""
-        hand_id = hand_id_of(self._table_id, hand_no)
+        hand_id = hand_id_of(self.table_id, hand_no)
         secret = new_secret()
         commitment = secret_commitment(hand_id, secret)
         try:
@@ -74,7 +74,7 @@ class HandCards:
 
     def drawn(self, hand_no: int, plan: NextHand, seeds: Seeds) -> Drawn:
         """Return what is drawn from the secret of a hand whose deck was prepared, beside the deck (A1, C3)."""
-        return draw_for(plan, self._secrets[hand_no], hand_id_of(self._table_id, hand_no), seeds)
+        return draw_for(plan, self._secrets[hand_no], hand_id_of(self.table_id, hand_no), seeds)
 
     def begin(self, deck: CommittedDeck) -> None:
         """Go over to the deck of a hand that begins."""
@@ -89,6 +89,10 @@ class HandCards:
             raise DeckLost("the secret gives another deck than the log's")
         self.begin(deck)
 
+    def know(self, hand_no: int, secret: Secret) -> None:
+        """Take a hand's secret that was read from the vault with others; it is held against the log like any."""
+        self._secrets[hand_no] = secret
+
     def remember_shown(self, reveals: Mapping[int, Card]) -> None:
         """Go on with what the log shows of a hand whose deck is not known."""
         self._deck = None
@@ -99,7 +103,7 @@ class HandCards:
         self._secrets = {number: secret for number, secret in self._secrets.items() if number >= hand_no}
 
     async def _made(self, hand_no: int, commitment: bytes, seeds: Seeds) -> CommittedDeck:
-        hand_id = hand_id_of(self._table_id, hand_no)
+        hand_id = hand_id_of(self.table_id, hand_no)
         secret = self._secrets.get(hand_no)
         if secret is None:
             try:

@@ -46,3 +46,15 @@ def let_in(actor: Actor, viewer: Viewer) -> None:
             raise Rejected("INVITATION_REQUIRED")
         return
     check_entry(state, viewer.player, actor.clock.now_ms(), is_bot=viewer.is_bot)
+
+
+def show_out(actor: Actor) -> None:
+    """End the streams of players who may not see the table any more (TB-3)."""
+    state, now = actor.state, actor.clock.now_ms()
+    if not state.config.is_private:
+        return
+    for player, is_bot in actor.hub.viewers():
+        try:
+            check_entry(state, player, now, is_bot=is_bot)
+        except Rejected as refusal:
+            actor.hub.end_player(player, refusal)

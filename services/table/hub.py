@@ -1,7 +1,6 @@
 """Who watches a table and what they are told: the newest events in memory, the view, each serialised once."""
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import Final
@@ -16,12 +15,10 @@ from diwan.wire.views import ViewWriter, private_view_message
 from services.table.cards import HandCards
 from services.table.frames import UpdateFrame, heartbeat_frame, private_frame, stored_event_bytes
 from services.table.gallery import Gallery, Step
+from services.table.recent import Recent
 from services.table.watchers import Watcher
 
 type Cards = Mapping[Position, Card]
-
-RECENT_EVENTS: Final = 512
-"""Events kept for watchers who come back; whoever missed more gets a snapshot, which is shorter."""
 
 EVENTS_A_FRAME: Final = 64
 
@@ -40,7 +37,7 @@ class Hub:
         self._cards = cards
         self._names = names
         self._next_hand_id = next_hand_id
-        self._recent: deque[tuple[int, bytes]] = deque(maxlen=RECENT_EVENTS)
+        self._recent = Recent()
         self._watchers: set[Watcher] = set()
         self._to_wake: dict[Watcher, None] = {}
         self._waking: asyncio.Task[None] | None = None
@@ -58,8 +55,7 @@ class Hub:
         ``behind`` is the table as spectators have been shown it, where that is less, and after each batch since but the
         last; each with its cards.
         """
-        self._recent.clear()
-        self._recent.extend((event.version, stored_event_bytes(event)) for event in recent[-RECENT_EVENTS:])
+        self._recent.reset(recent)
         self._writer = ViewWriter(state.config, state.hosting.settings_next)
         self._state, self._view = state, None
         self._reset_gallery(state, behind)
@@ -72,7 +68,7 @@ class Hub:
             (shown, cards), *later = behind
             held, before = [], shown.version
             for after, after_cards in (*later, (state, self._cards.by_position)):
-                events = [raw for version, raw in self._recent if before < version <= after.version]
+                events = self._recent.between(before, after.version)
                 view = self._written(after, after_cards)
                 held.append(Step(after.version, UpdateFrame(events, view), view))
                 before = after.version
@@ -88,7 +84,7 @@ class Hub:
         self._follow_settings(state)
         self._state, self._view = state, None
         events = [stored_event_bytes(event) for event in stored]
-        self._recent.extend((event.version, raw) for event, raw in zip(stored, events, strict=True))
+        self._recent.add(stored, events)
         if self._gallery.is_behind or state.config.spectator_delay_events:
             view = self.view_bytes()
             self._tell_apart(Step(state.version, UpdateFrame(events, view), view), shown_to)
@@ -265,10 +261,9 @@ class Hub:
         newest = self.version_for(watcher.player)
         if not 0 <= after_version <= newest:
             raise Rejected("VERSION_OUT_OF_RANGE", version=newest)
-        oldest = self._recent[0][0] if self._recent else newest + 1
-        if after_version in {0, newest} or after_version + 1 < oldest:
+        if after_version in {0, newest} or not self._recent.has(after_version + 1):
             return self.snapshot(watcher)
-        missed = [raw for version, raw in self._recent if after_version < version <= newest]
+        missed = self._recent.between(after_version, newest)
         chunks = [missed[start : start + EVENTS_A_FRAME] for start in range(0, len(missed), EVENTS_A_FRAME)]
         frames = [UpdateFrame(chunk, None).frame for chunk in chunks[:-1]]
         frames.append(UpdateFrame(chunks[-1], self.view_for(watcher.player)).frame)

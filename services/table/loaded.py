@@ -16,7 +16,7 @@ from diwan.core.table.playing import StartedEvent
 from diwan.core.table.state import TableState
 from diwan.wire.events import decode
 from services.table.clock import TableClock
-from services.table.hub import RECENT_EVENTS
+from services.table.recent import RECENT_EVENTS
 from services.table.stream import TableStream
 
 
@@ -24,7 +24,7 @@ class Loaded(msgspec.Struct):
     """A table as its log tells it.
 
     ``recent`` are the newest events as stored, ``silent_since_ms`` is when the last of them before the claim was,
-    ``behind`` the table as spectators had been shown it, where that is less, and as it went on (S8).
+    ``behind`` the table as spectators had been shown it, where that is less, and as it went on (S8), ``hands`` where each hand lies.
     """
 
     stream: TableStream
@@ -33,6 +33,7 @@ class Loaded(msgspec.Struct):
     clock: TableClock
     silent_since_ms: int
     behind: list[tuple[TableState, dict[int, Card]]]
+    hands: list[tuple["HandPlace", str]]
 
 
 class HandPlace(msgspec.Struct, frozen=True):
@@ -41,6 +42,10 @@ class HandPlace(msgspec.Struct, frozen=True):
     table_id: UUID
     first_version: int
     last_version: int = 0
+
+
+class BrokenStream(Exception):  # noqa: N818
+    """A stream's events are not all there, or do not reach to where its row says."""
 
 
 class Fold:
@@ -76,6 +81,8 @@ class Fold:
 
     def take(self, page: list[StoredEvent]) -> None:
         for stored in page:
+            if stored.version != self.version + 1:
+                raise BrokenStream(f"version {stored.version} follows {self.version}")
             if self._command != stored.command_id and self.state is not None:
                 self._batch_ended(self.state)
             self._command = stored.command_id

@@ -4,32 +4,30 @@ import asyncio
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import batched
 from typing import Final
 from uuid import UUID
 
 import structlog
 
-from diwan.chassis.keyfile import VaultError
-from diwan.chassis.store import Claim, EventStore, StoredEvent, StreamHead
+from diwan.chassis.store import EventStore, StoredEvent, StreamHead
 from diwan.chassis.vault import HandVault
 from diwan.core.decider import Rejected
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.table.events import BuyInRefused, BuyInRequested, SeatReleased, TableEvent, TopUpRequested
-from diwan.core.table.hosting.entry import check_entry
 from diwan.core.table.hosting.events import HostChanged
-from diwan.wire.events import WireError
 from services.table.actor import Actor
-from services.table.cards import DeckLost, HandCards
-from services.table.clock import TableClock
+from services.table.cards import HandCards
+from services.table.entry import show_out
 from services.table.ids import TABLE_KIND
 from services.table.index import Index
-from services.table.loaded import Fold, HandPlace, Loaded
+from services.table.loaded import HandPlace, Loaded
+from services.table.loading import BROKEN, CLAIMS_A_COMMIT, Loader
 from services.table.names import Names
 from services.table.pulse import BEAT_SECONDS, Pulse
 from services.table.saga import BuyIns
-from services.table.stream import TableStream, takeover
 from services.table.watchers import HEARTBEAT_SECONDS
 
 RENEW_SECONDS: Final = 1.5
@@ -39,7 +37,9 @@ LOOK_SECONDS: Final = 3.0
 QUARANTINE_SECONDS: Final = 300.0
 """A table whose log cannot be read is left alone for so long; the others go on."""
 
-CLAIMS_AT_ONCE: Final = 8
+COMMITS_AT_ONCE: Final = 3
+"""Claims of many tables at once: while one share is folded the next is read."""
+
 RECENT_HANDS: Final = 4096
 
 _log = structlog.get_logger(__name__)
@@ -51,22 +51,6 @@ _LIFE: Final = "#"
 
 def _instance_of(owner: str) -> str:
     return owner.rpartition(_LIFE)[0]
-
-
-def show_out(actor: Actor) -> None:
-    """End the streams of players who may not see the table any more (TB-3)."""
-    state, now = actor.state, actor.clock.now_ms()
-    if not state.config.is_private:
-        return
-    for player, is_bot in actor.hub.viewers():
-        try:
-            check_entry(state, player, now, is_bot=is_bot)
-        except Rejected as refusal:
-            actor.hub.end_player(player, refusal)
-
-
-class BrokenStream(Exception):  # noqa: N818
-    """A stream's events do not reach to where its row says."""
 
 
 class Tables:
@@ -89,7 +73,8 @@ class Tables:
         # Two processes of one name, by mistake or while one is replaced, must not take each other for themselves.
         self._owner = f"{instance}{_LIFE}{secrets.token_hex(4)}"
         self._actors: dict[UUID, Actor] = {}
-        self._opening: dict[UUID, asyncio.Task[Actor | None]] = {}
+        self._opening: dict[UUID, asyncio.Future[Actor | None]] = {}
+        self._loader = Loader(store, vault, self._owner)
         self._hands: OrderedDict[str, HandPlace] = OrderedDict()
         self._seated: dict[str, set[UUID]] = {}
         self._quarantined: dict[UUID, float] = {}
@@ -149,55 +134,56 @@ class Tables:
     async def _open(self, table_id: UUID) -> Actor | None:
         cards = HandCards(table_id, self._vault)
         loaded = await self._claimed(table_id, cards)
-        if loaded is None:
-            return None
+        return None if loaded is None else self._begun(loaded, cards)
+
+    def _begun(self, loaded: Loaded, cards: HandCards) -> Actor:
         actor = Actor(loaded, self._store, cards, self._names, self, self._reclaim)
-        self._actors[table_id] = actor
+        self._actors[actor.table_id] = actor
         self._enlist(actor)
         actor.start()
         return actor
 
     async def _claimed(self, table_id: UUID, cards: HandCards) -> Loaded | None:
-        claim = await self._store.claim(
-            table_id, self._owner, first_event=lambda claimed: takeover(claimed, self._owner)
-        )
-        if claim is None:
-            return None
         try:
-            return await self._load(claim, cards)
-        except (WireError, VaultError, BrokenStream) as error:
-            # Every attempt leaves an event of its own, so they must be rare.
-            self._quarantined[table_id] = asyncio.get_running_loop().time() + QUARANTINE_SECONDS
-            _log.exception("table_quarantined", table=str(table_id))
+            loaded = await self._loader.load(table_id, cards)
+        except BROKEN as error:
+            self._quarantine(table_id, error)
             raise Rejected("TABLE_QUARANTINED", table_id=table_id) from error
+        if loaded is not None:
+            self._note_hands(loaded)
+        return loaded
 
-    async def _load(self, claim: Claim, cards: HandCards) -> Loaded:
-        """Fold the stream and bring the deck of its running hand back."""
-        fold = Fold()
-        while fold.version < claim.version:
-            page = await self._store.read(claim.stream_id, fold.version)
-            if not page:
-                break
-            fold.take(page)
-            await asyncio.sleep(0)
-        if fold.state is None or fold.version != claim.version:
-            raise BrokenStream(f"stream {claim.stream_id} ends at {fold.version}, its row says {claim.version}")
-        cards.remember_shown(fold.shown)
-        if fold.started is not None:
-            try:
-                await cards.restore(fold.started)
-            except DeckLost as lost:
-                _log.error("deck_lost", table=str(claim.stream_id), hand=fold.started.hand_id, why=str(lost))
-        for place, hand_id in fold.hands:
+    def _quarantine(self, table_id: UUID, error: Exception) -> None:
+        """Leave a table alone: every attempt to load it leaves an event of its own, so they must be rare."""
+        self._quarantined[table_id] = asyncio.get_running_loop().time() + QUARANTINE_SECONDS
+        _log.error("table_quarantined", table=str(table_id), error=repr(error), exc_info=error)
+
+    def _note_hands(self, loaded: Loaded) -> None:
+        for place, hand_id in loaded.hands:
             self._note_hand(hand_id, place)
-        return Loaded(
-            TableStream(self._store, claim),
-            fold.state,
-            fold.recent,
-            TableClock(claim.database_now_ms),
-            fold.silent_since_ms,
-            fold.behind(),
-        )
+
+    async def _open_many(self, table_ids: Sequence[UUID]) -> None:
+        """Open tables that nobody owns, in one commit; who asks for one of them meanwhile waits for it."""
+        loop = asyncio.get_running_loop()
+        waiting = {each: loop.create_future() for each in table_ids if self._may_open(each)}
+        self._opening.update(waiting)
+        try:
+            async for cards, loaded in self._loader.load_many(list(waiting)):
+                opened = waiting[cards.table_id]
+                if isinstance(loaded, Loaded):
+                    self._note_hands(loaded)
+                    opened.set_result(self._begun(loaded, cards))
+                else:
+                    self._quarantine(cards.table_id, loaded)
+        finally:
+            for table_id, opened in waiting.items():
+                self._opening.pop(table_id, None)
+                if not opened.done():
+                    opened.set_result(None)
+
+    def _may_open(self, table_id: UUID) -> bool:
+        is_held_back = self._quarantined.get(table_id, 0) > asyncio.get_running_loop().time()
+        return not (is_held_back or self._is_draining or table_id in self._actors or table_id in self._opening)
 
     async def _reclaim(self, actor: Actor) -> Loaded | None:
         """Take a table over again after its owner's view of it proved wrong; waits for the store if need be."""
@@ -353,19 +339,29 @@ class Tables:
                 self._retire(actor)
 
     async def _take_over(self) -> None:
-        limit = asyncio.Semaphore(CLAIMS_AT_ONCE)
+        limit = asyncio.Semaphore(COMMITS_AT_ONCE)
 
-        async def one(table_id: UUID) -> None:
+        async def some(table_ids: Sequence[UUID]) -> None:
             async with limit:
                 try:
-                    await self.open(table_id)
-                except Rejected as refusal:
-                    _log.warning("table_not_opened", table=str(table_id), why=refusal.reason)
-                except Exception:
-                    # One table that cannot be loaded must not keep the others closed.
-                    _log.exception("table_not_opened", table=str(table_id))
+                    await self._open_many(table_ids)
+                except Exception as error:
+                    # One that cannot be claimed must not keep the others closed.
+                    _log.warning("claimed_one_by_one", tables=len(table_ids), error=repr(error))
+                    for table_id in table_ids:
+                        await self._open_alone(table_id)
 
-        await asyncio.gather(*(one(table_id) for table_id in await self._unowned()))
+        unowned = list(await self._unowned())
+        await asyncio.gather(*(some(each) for each in batched(unowned, CLAIMS_A_COMMIT)))
+
+    async def _open_alone(self, table_id: UUID) -> None:
+        try:
+            await self.open(table_id)
+        except Rejected as refusal:
+            _log.warning("table_not_opened", table=str(table_id), why=refusal.reason)
+        except Exception:
+            # One table that cannot be loaded must not keep the others closed.
+            _log.exception("table_not_opened", table=str(table_id))
 
     async def _let_go_of_former_life(self) -> None:
         """End the leases of a process that had our name and is gone, so that a restart waits for none of them."""

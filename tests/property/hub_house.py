@@ -133,7 +133,7 @@ class HubHouse:
         legal = legal_actions(game_of(live), live)
         if legal.powers and chance.random() < 0.6:
             power = chance.choice((*legal.powers, legal.powers[-1]))
-            others = [live.deal.seats[place] for place in targets(live)]
+            others = list(targets(live))
             held = chance.choice(live.holdings[live.actor]) if power == "sleeve_trick" else None
             target = chance.choice(others) if power == "short_anchor" and others else None
             self.do(lambda: table.use(power, target=target, discard=held))

@@ -11,9 +11,17 @@ from diwan.chassis.store.records import (
     StoredEvent,
     StreamHead,
 )
-from diwan.chassis.store.store import EventStore, append_in, create_stream_in, outcome_in, record_refusal_in
+from diwan.chassis.store.store import (
+    READ_EVENTS_MAX,
+    EventStore,
+    append_in,
+    create_stream_in,
+    outcome_in,
+    record_refusal_in,
+)
 
 __all__ = [
+    "READ_EVENTS_MAX",
     "Append",
     "Appended",
     "BrokenChain",

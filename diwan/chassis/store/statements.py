@@ -72,6 +72,11 @@ select stream_id, version, event_id, command_id, epoch, type_id, schema_v, recor
 from event where stream_id = $1 and version > $2 order by version limit $3
 """
 
+READ_MANY: Final = """
+select stream_id, version, event_id, command_id, epoch, type_id, schema_v, recorded_at_ms, body, prev_hash, hash
+from event where stream_id = any($1::uuid[]) order by stream_id, version
+"""
+
 _HEAD: Final = """
 select stream_id, kind, version, epoch, head_hash, recorded_at_ms, owner,
        coalesce(lease_until > now(), false) as is_leased
@@ -85,6 +90,18 @@ CLAIM: Final = """
 update stream set epoch = epoch + 1, owner = $2, lease_until = clock_timestamp() + $3
 where stream_id = $1 and (lease_until is null or lease_until < clock_timestamp() or owner = $2)
 returning epoch, version, head_hash, recorded_at_ms,
+          (extract(epoch from clock_timestamp()) * 1000)::bigint as database_now_ms
+"""
+
+# Rows in sorted order, and none that somebody holds: whoever does is claiming it.
+CLAIM_MANY: Final = """
+update stream s set epoch = s.epoch + 1, owner = $2, lease_until = clock_timestamp() + $3
+from (select stream_id from stream
+      where stream_id = any($1::uuid[])
+        and (lease_until is null or lease_until < clock_timestamp() or owner = $2)
+      order by stream_id for no key update skip locked) l
+where s.stream_id = l.stream_id
+returning s.stream_id, s.epoch, s.version, s.head_hash, s.recorded_at_ms,
           (extract(epoch from clock_timestamp()) * 1000)::bigint as database_now_ms
 """
 

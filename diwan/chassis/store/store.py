@@ -1,6 +1,6 @@
 """The event store: streams, their events, and what every command came to (DESIGN 4, RELIABILITY 3.1, 3.3)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final, Self
 from uuid import UUID
@@ -107,6 +107,26 @@ class EventStore:
         lease = timedelta(seconds=lease_seconds)
         return await self.database.run(lambda c: _claim(c, stream_id, owner, lease, first_event))
 
+    async def claim_many(
+        self,
+        stream_ids: Sequence[UUID],
+        owner: str,
+        *,
+        first_event: Callable[[Claim], Append],
+        lease_seconds: float = LEASE_SECONDS,
+    ) -> list[Claim]:
+        """Become the owner of many streams in one commit, as by `claim`; those with a living owner are left out.
+
+        Raises `Conflict` where one of them cannot be: then none is claimed.
+        """
+        lease = timedelta(seconds=lease_seconds)
+        return await self.database.run(lambda c: _claim_many(c, stream_ids, owner, lease, first_event))
+
+    async def read_many(self, stream_ids: Sequence[UUID]) -> list[StoredEvent]:
+        """Return all events of streams, stream by stream in order; for streams whose length the caller knows."""
+        rows = await self.database.run(lambda c: c.fetch(statements.READ_MANY, stream_ids))
+        return [StoredEvent(*row) for row in rows]
+
     async def renew_leases(
         self, owner: str, epochs: Mapping[UUID, int], *, lease_seconds: float = LEASE_SECONDS
     ) -> set[UUID]:
@@ -189,6 +209,36 @@ async def _claim(
         append.recorded_at_ms,
         claim.database_now_ms,
     )
+
+
+async def _claim_many(
+    connection: Connection,
+    stream_ids: Sequence[UUID],
+    owner: str,
+    lease: timedelta,
+    first_event: Callable[[Claim], Append],
+) -> list[Claim]:
+    rows = await connection.fetch(statements.CLAIM_MANY, stream_ids, owner, lease)
+    if not rows:
+        return []
+    claims = [Claim(*row) for row in rows]
+    appends = [first_event(claim) for claim in claims]
+    chained = [(append, chain_of(append)) for append in appends]
+    written = await connection.fetch(statements.APPEND_WAITING, *append_arguments(chained))
+    if len(written) != len(claims):
+        # Rolled back with the claims: one by one it will show which of them stands in the way.
+        raise Conflict(ConflictKind.STALE, stream_ids[0], version=claims[0].version, epoch=claims[0].epoch)
+    return [
+        Claim(
+            claim.stream_id,
+            claim.epoch,
+            claim.version + len(hashes),
+            hashes[-1],
+            append.recorded_at_ms,
+            claim.database_now_ms,
+        )
+        for claim, (append, hashes) in zip(claims, chained, strict=True)
+    ]
 
 
 def _outcome(row: asyncpg.Record) -> Outcome:

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from diwan.chassis.store import Append, Claim, Conflict, ConflictKind, EventStore, append_in
+from diwan.chassis.store import Append, Claim, Conflict, ConflictKind, EventStore, StoredEvent, append_in
 from tests.integration.store.conftest import Prepared, new_append
 
 
@@ -130,6 +130,55 @@ async def test_o3_the_new_owners_first_event_commits_with_its_claim_or_not_at_al
     head = await store.head(stream_id)
     assert head is not None
     assert (head.epoch, head.version) == (1, 2)
+
+
+async def test_many_streams_are_claimed_in_one_commit_and_those_with_living_owners_left_out(store: EventStore):
+    """O1, O3: each claim stands behind its own first event, as if it had been made alone."""
+    ids = [await created(store) for _ in range(5)]
+    await claimed(store, ids[0], "other")
+    former = await claimed(store, ids[1], "other", lease_seconds=0.0)
+
+    claims = await store.claim_many([*ids, uuid4()], "me", first_event=next_append)
+
+    assert {claim.stream_id for claim in claims} == set(ids[1:])
+    by_stream: dict[UUID, list[StoredEvent]] = {}
+    for event in await store.read_many(ids):
+        by_stream.setdefault(event.stream_id, []).append(event)
+    for claim in claims:
+        events = by_stream[claim.stream_id]
+        assert events == await store.read(claim.stream_id)
+        assert (claim.version, claim.head_hash, claim.epoch) == (len(events), events[-1].hash, events[-1].epoch)
+        assert claim.epoch == (former.epoch + 1 if claim.stream_id == ids[1] else 1)
+        assert (await store.append(next_append(claim))).last_version == claim.version + 1
+    assert await store.claim(ids[2], "other") is None
+    assert await store.claim_many([uuid4()], "me", first_event=next_append) == []
+
+
+async def test_where_one_of_many_claims_cannot_commit_none_does(store: EventStore):
+    ids = sorted([await created(store) for _ in range(3)])
+
+    def wrong_for_one(claim: Claim) -> Append:
+        skipped = 5 if claim.stream_id == ids[1] else 0
+        return new_append(claim.stream_id, claim.version + skipped, claim.head_hash, epoch=claim.epoch)
+
+    with pytest.raises(Conflict):
+        await store.claim_many(ids, "me", first_event=wrong_for_one)
+    heads = [await store.head(each) for each in ids]
+    assert [(head.epoch, head.version) for head in heads if head is not None] == [(0, 1)] * 3
+
+
+async def test_o8_of_parallel_claims_of_many_each_stream_goes_to_one(store: EventStore):
+    ids = [await created(store) for _ in range(20)]
+
+    found = await asyncio.gather(
+        *(store.claim_many(ids, f"owner-{number}", first_event=next_append) for number in range(6))
+    )
+
+    taken = [claim.stream_id for claims in found for claim in claims]
+    assert len(taken) == len(set(taken))
+    assert {claim.epoch for claims in found for claim in claims} == {1}
+    heads = [await store.head(each) for each in ids]
+    assert {head.stream_id for head in heads if head is not None and head.epoch} == set(taken)
 
 
 async def test_o8_of_parallel_claims_one_gets_the_stream(store: EventStore):

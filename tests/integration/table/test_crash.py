@@ -356,3 +356,29 @@ async def test_a_wrong_key_file_holds_tables_back_and_costs_no_hand(postgres, da
     async with a_house(postgres, database, folder) as house:
         again = await house.until(table_id, has_decision)
         assert again.hand.hand_id == view.hand.hand_id
+
+
+async def test_of_many_tables_that_are_taken_over_at_once_a_broken_one_keeps_no_other_closed(
+    postgres, database, folder
+):
+    """P1: given ten tables with open hands, one log with a hole, when the service starts, then nine are played on."""
+    async with a_house(postgres, database, folder) as house:
+        tables = [(await seated(house, "ann", "ben", decision_seconds=60))[0] for _ in range(10)]
+    broken = tables.pop(4)
+    connection = await asyncpg.connect(postgres.url("postgres", postgres.password, database))
+    await connection.execute("alter table event disable trigger user")
+    await connection.execute("delete from event where stream_id = $1 and version = 3", UUID(broken))
+    await connection.execute("alter table event enable trigger user")
+    await connection.close()
+    async with a_house(postgres, database, folder) as house:
+        for table_id in tables:
+            view = await house.view(table_id)
+            decision = view.hand.decision
+            await house.act(table_id, player_of(view, decision.seat), decision.turn, "call")
+        request = pb.GetTableRequest(table_id=broken)
+        assert (await house.refused("GetTable", request))[0] == "TABLE_QUARANTINED"
+    for table_id in tables:
+        rows = await log_of(postgres, database, table_id)
+        checked(table_id, rows)
+        owners = [row["epoch"] for row in rows if row["type_id"] == 41]
+        assert owners == [1, 2], "one claim a life, whoever else was claimed with it"

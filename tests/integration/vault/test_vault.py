@@ -107,6 +107,21 @@ async def test_a_secret_comes_back_also_from_another_process_and_on_another_day(
     assert await _refused(vault.get(str(uuid.uuid4()))) == "NO_SECRET"
 
 
+async def test_many_secrets_come_back_at_once_and_what_cannot_be_opened_is_left_out(vault, superuser):
+    hands = dict([await _put(vault) for _ in range(5)])
+    damaged, _ = await _put(vault)
+    await superuser.execute("alter table vault.hand_secret disable trigger user")
+    await superuser.execute(
+        "update vault.hand_secret set wrapped = set_byte(wrapped, 20, 255 - get_byte(wrapped, 20)) where hand_id = $1",
+        uuid.UUID(damaged),
+    )
+    await superuser.execute("alter table vault.hand_secret enable trigger user")
+
+    assert await vault.get_many([*hands, damaged, str(uuid.uuid4())]) == hands
+    assert await vault.get_many([]) == {}
+    assert await _refused(vault.get(damaged)) == "WRAPPED_SECRET_DAMAGED"
+
+
 async def test_putting_again_changes_nothing_not_even_the_stored_bytes(vault, superuser):
     hand_id, secret = await _put(vault)
     before = await superuser.fetch("select * from vault.hand_secret")

@@ -72,7 +72,7 @@ def loaded(store, *, players=1, epoch=1, table_id=None):
         event = BuyInRequested(seat, f"p{seat}", False, 100, transfer, 1, False)  # noqa: FBT003  (fields of an event)
         state = evolve(evolve(state, event), SeatFunded(seat, 100, transfer, 1))
     claim = Claim(table_id, epoch, state.version, bytes(32), 1, int(time.time() * 1000))
-    return Loaded(TableStream(store, claim), state, [], TableClock(claim.database_now_ms), 0, [])
+    return Loaded(TableStream(store, claim), state, [], TableClock(claim.database_now_ms), 0, [], [])
 
 
 @pytest.fixture
