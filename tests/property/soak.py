@@ -74,7 +74,11 @@ class Phone(SeatStream):
             if ended is None:
                 self._messages.put_nowait(None)
                 return
+            if ended == "VERSION_OUT_OF_RANGE":
+                # Its seat was left, and onlookers are shown the table late: begun anew, as by the client library.
+                self._attach.after_version = 0
             self._is_resumed = True
+            await asyncio.sleep(0)
 
 
 async def _drained(queue):
@@ -172,7 +176,7 @@ class Table:
     async def _snoop(self):
         """A stranger and players ask what is not for them, and a back end what is."""
         while True:
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.004)
             hand_id, player = self.actor.state.hand_id, f"player-{self.chance.randrange(PLAYERS)}"
             if not hand_id:
                 continue

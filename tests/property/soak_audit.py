@@ -150,6 +150,7 @@ class Audit:
                 assert not message.secret
                 opened = set(cards_in(message))
                 assert any(opened <= self._cards(hand, viewer, 0) for hand in self._hands)
+                self._check_events(viewer, message.arranged)
             case history_pb2.GetMyHandResponse():
                 hand = self._by_id[message.hand_id]
                 self._check_events(viewer, [step.event for step in message.steps])

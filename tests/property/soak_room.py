@@ -156,6 +156,9 @@ class MemoryIndex:
     async def tables_of(self, _player):
         return set()
 
+    async def tables_hosted_by(self, _host):
+        return set()
+
     async def hand(self, _hand_id):
         return None
 
@@ -193,14 +196,15 @@ class Room:
         index, pace, buy_ins = MemoryIndex(self.store), NoLimit(), BuyIns(RichWallet())
         self.tables = Tables(self.store, self.vault, index, buy_ins, Names(), "soak")
         openings = Openings(self.tables, self.store, self.vault)
+        hosts = Hosts(self.tables, index, Names(), pace, now_ms, hosted_max=9)
         self.servicer = TableServicer(
             self.tables,
             Seats(self.tables, self.store, index, buy_ins, pace, NoExclusions(), tables_per_player_max=9),
             openings,
             Hands(self.tables, openings, self.store, index),
             Lobby(self.tables, index, now_ms),
-            Hosts(self.tables, index, Names(), pace, now_ms, hosted_max=9),
-            Creation(self.tables, index, None, self.store, now_ms),
+            hosts,
+            Creation(self.tables, index, hosts, self.store, now_ms),
             NoExclusions(),
             NoticeBoard(MemoryFeed(self.store), index, lambda: len(self.store.feed), now_ms),
             pace,

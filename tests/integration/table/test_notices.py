@@ -11,6 +11,7 @@ from diwan.api.table.v1 import notices_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.client import DiwanError
+from tests.integration.table import capsa_house
 from tests.integration.table.house import a_house, error_of, has_decision, named, player_of
 from tests.integration.table.test_looking_back import eventually, fold_hands
 from tests.integration.table.test_private import client_of, clients, let_in, opened, someone
@@ -229,3 +230,19 @@ async def test_who_follows_while_nothing_happens_is_told_that_the_server_lives(h
     async with following(house) as notices, asyncio.timeout(15):
         first = notices.cursor
         assert await notices.caught_up() >= first
+
+
+async def test_whoever_goes_on_from_within_an_event_is_told_the_rest_of_it(house):
+    """P5: one event asks all seats of Capsa for their sets; each notice of it is a place to go on from."""
+    players = tuple(someone(name) for name in ("ann", "ben"))
+    async with following(house, players=players) as notices:
+        start = notices.cursor
+    table_id = await capsa_house.open_table(house, players, pause_ms=600_000)
+    await house.until(table_id, capsa_house.is_setting)
+    whole = await eventually(
+        lambda: story_of(house, start, players), lambda told: sum(name_of(each) == "set_cards" for each in told) == 2
+    )
+    asked = [each for each in whole if name_of(each) == "set_cards"]
+    assert [each.player for each in asked] == list(players)
+    for place, each in enumerate(asked):
+        assert await story_of(house, each.cursor, players) == asked[place + 1 :]

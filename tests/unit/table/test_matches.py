@@ -11,6 +11,7 @@ from diwan.core.table.checking import checked
 from diwan.core.table.commands import CloseTable, RequestTopUp, SitOut, StandUp
 from diwan.core.table.config import MatchTerms, TableConfig
 from diwan.core.table.events import CarriedPotReturned, MatchEnded, SeatReleased
+from diwan.core.table.hosting.commands import ChangeSettings, Invite
 from diwan.core.table.matches import IDLE_DEALS_MAX
 from diwan.wire.views import read_table_view, table_view_message
 from tests.unit.table.play import Table, asking, kinds, transfer_of
@@ -213,3 +214,36 @@ def test_a_viewer_sees_who_is_in_the_coins_and_the_places():
         assert read_table_view(type(message).FromString(message.SerializeToString())) == view
     assert found.result == "won"
     assert found.places[0].prize == 1050
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_the_terms_of_a_match_stay_whoever_asks_and_whenever(is_begun):
+    """SB-38: what was shown before the entries were paid is what is played for; an operator changes them no more."""
+    table = match_of(host="hal", is_private=True)
+    if is_begun:
+        for player in ("hal", "ann", "ben"):
+            if player != "hal":
+                table.when(Invite(player, "hal", False, table.now + 1_000, table.now))  # noqa: FBT003
+            table.seat(player, amount=TERMS.entry_fee)
+        assert table.state.match is not None
+    for is_operator in (False, True):
+        for changes in ({"match": replace(TERMS, prizes=(60, 40))}, {"name": "another"}, {"reserve_seconds": 1}):
+            wanted = ChangeSettings(replace(table.state.config, **changes), "hal", is_operator, table.now)
+            assert table.refused(wanted) == (
+                "SETTING_INVALID",
+                {"setting": "chips", "why": "the terms of a match stay"},
+            )
+
+
+def test_a_host_calls_off_a_match_until_it_begins_and_an_operator_also_after():
+    """Entries come back where a match is called off: who may be losing it does not decide that."""
+    for is_begun in (False, True):
+        table = match_of(2, host="hal", is_private=True)
+        table.when(Invite("ann", "hal", False, table.now + 1_000, table.now))  # noqa: FBT003
+        for player in ("hal", "ann")[: 1 + is_begun]:
+            table.seat(player, amount=TERMS.entry_fee)
+        if is_begun:
+            assert table.refused(CloseTable("hal", table.now))[0] == "MATCH_STARTED"
+            assert "MatchEnded" in kinds(table.when(CloseTable("op", table.now)))
+        else:
+            assert kinds(table.when(CloseTable("hal", table.now)))[0] == "TableClosing"

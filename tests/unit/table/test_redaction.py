@@ -2,8 +2,11 @@
 
 from uuid import UUID, uuid5
 
+import pytest
+
 from diwan.core.fairness import deal
-from diwan.core.redact import private_view, public_view, view
+from diwan.core.hand.settings import HandSettings, NaikoSettings
+from diwan.core.redact import private_view, public_view, shown_to, view
 from diwan.core.view import SPECTATOR, Lens
 from tests.unit.table.play import TABLE_ID, Table, asking, hand_id_of, transfer_of
 
@@ -132,3 +135,20 @@ def test_a_private_view_holds_the_proofs_of_its_seat_alone_and_prints_none():
     assert tuple(reveal.position for reveal in mine.reveals) == table.live.holdings[1]
     assert "withheld" in repr(mine)
     assert private_view(table.state, "zoe", deck.reveal) is None
+
+
+@pytest.mark.parametrize("power", ["hidden_glance", "sleeve_trick"])
+def test_a_power_that_shows_a_card_is_told_to_its_seat_alone_and_at_once(power):
+    """NK-18, NK-23: whose own view is another one now, and nobody else's."""
+    table = Table(hand=HandSettings(game="naiko", naiko=NaikoSettings(gain_per_deal=3)), buy_in_max=1_000)
+    for seat in range(3):
+        table.seat(f"player-{seat}", seat=seat, amount=200)
+    while True:
+        assert shown_to(table.state, table.start()[0]) == ("player-0", "player-1", "player-2")
+        if power in table.live.deal.started.naiko.carousel:
+            break
+        table.fold_out()
+    place = table.live.actor
+    discard = table.live.holdings[place][0] if power == "sleeve_trick" else None
+    events = table.use(power, discard=discard)
+    assert shown_to(table.state, events[0]) == (f"player-{table.to_act}",)
