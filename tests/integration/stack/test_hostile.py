@@ -15,7 +15,7 @@ from diwan.api.bots.v1 import bots_service_pb2
 from diwan.api.feed.v1 import feed_service_pb2
 from diwan.api.table.v1 import table_service_pb2
 from diwan.api.wallet.v1 import wallet_service_pb2
-from diwan.chassis.access import Role, rule_of
+from diwan.chassis.access import BOT_PREFIX, Role, rule_of
 from diwan.cli.demo.command import DEMO_SETTINGS
 from diwan.cli.demo.gather import until
 from diwan.cli.stack.stack import Stack
@@ -56,12 +56,16 @@ VALUES = {
 } | {kind: [number for number in NUMBERS if low <= number <= high] for kind, (low, high) in LIMITS.items()}
 
 
+WRITTEN_TOO_LATE = "Internal error from Core"
+
+
 def good_fields(message, good):
     """Fill in what is good, and return every plain field as (the message that holds it, the field)."""
     fields = []
     for field in message.DESCRIPTOR.fields:
         if field.type == FieldDescriptor.TYPE_MESSAGE:
-            fields += good_fields(getattr(message, field.name), good)
+            inner = getattr(message, field.name)
+            fields += good_fields(inner.add() if field.is_repeated else inner, good)
         elif not field.is_repeated:
             fields.append((message, field))
             if field.name in good:
@@ -87,7 +91,8 @@ class Target:
         self.good = {"request_id": lambda: str(uuid4()), "transfer_id": lambda: str(uuid4()), "reason": lambda: "why"}
 
     def token(self, role, subject="mallory"):
-        return (("authorization", f"Bearer {self.stack.token(subject, role)}"),)
+        name = BOT_PREFIX + subject if role is Role.BOT else subject
+        return (("authorization", f"Bearer {self.stack.token(name, role)}"),)
 
     async def open(self):
         async with connect(self.stack.places.services, self.stack.token("host", Role.OPERATOR)) as host:
@@ -130,10 +135,19 @@ class Target:
 
     async def _told_by_play(self, channel, name, raw, options):
         """A seat's stream: an attachment that holds, then the message, then anything that comes back."""
-        call = channel.stream_stream(name)(**options)
         attach = table_service_pb2.Attach(table_id=self.good["table_id"](), on_behalf_of="mallory")
-        await call.write(table_service_pb2.PlayRequest(attach=attach).SerializeToString())
-        await call.write(raw)
+        messages = [table_service_pb2.PlayRequest(attach=attach).SerializeToString(), raw]
+        try:
+            return await self._answered(channel.stream_stream(name)(**options), messages)
+        except grpc.aio.AioRpcError as error:
+            if error.details() != WRITTEN_TOO_LATE:
+                raise
+        # The attachment was refused before the message went: grpc then loses the reason.
+        return await self._answered(channel.stream_stream(name)(**options), messages[:1])
+
+    async def _answered(self, call, messages):
+        for message in messages:
+            await call.write(message)
         await call.done_writing()
         reason = "OK"
         async for answer in call:

@@ -123,6 +123,10 @@ async def test_sixteen_writers_and_killed_backends_leave_the_sums_whole(prepared
         group.create_task(kill())
         group.create_task(sample(checker))
         await asyncio.sleep(6)
+        # A busy machine gets its share of commits later: what counts is how much was tried.
+        async with asyncio.timeout(60):
+            while not (kills > 10 and samples > 10 and len(answers) > 200):
+                await asyncio.sleep(0.1)
         stop.set()
     posted = {str(row[0]) for row in await superuser.fetch("select transfer_id from transfer")}
     refused = {str(row[0]) for row in await superuser.fetch("select transfer_id from refused")}
@@ -133,7 +137,6 @@ async def test_sixteen_writers_and_killed_backends_leave_the_sums_whole(prepared
     assert {i for i, r in answers.items() if r is Result.EXCEEDS_BALANCE} == refused
     assert set(answers.values()) == {Result.CREATED, Result.EXCEEDS_BALANCE}
     assert await faults(superuser) == []
-    assert (kills > 10, samples > 10, len(answers) > 200) == (True, True, True), (kills, samples, len(answers))
     assert deadlocks == 0
 
 
