@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from itertools import cycle
 from uuid import uuid4
 
@@ -146,9 +147,10 @@ class Target:
         return await self._answered(channel.stream_stream(name)(**options), messages[:1])
 
     async def _answered(self, call, messages):
-        for message in messages:
-            await call.write(message)
-        await call.done_writing()
+        with suppress(asyncio.InvalidStateError):  # the answer is there already
+            for message in messages:
+                await call.write(message)
+            await call.done_writing()
         reason = "OK"
         async for answer in call:
             refusal = table_service_pb2.PlayResponse.FromString(answer).result.refusal
