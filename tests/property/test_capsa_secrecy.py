@@ -5,13 +5,17 @@ from uuid import UUID, uuid5
 
 from hypothesis import given, settings
 
+from diwan.api.table.v1 import capsa_pb2
 from diwan.api.table.v1.table_service_pb2 import PlayResponse
+from diwan.chassis.errors import refusal_of
 from diwan.core.decider import Rejected
 from diwan.core.games.capsa.commands import LockSet, SaveDraft, Unlock
 from diwan.core.games.capsa.events import Arrangement, SetsShown
 from diwan.core.games.capsa.settings import CapsaSettings
 from diwan.core.redact import shown_to
+from diwan.core.table.decide import advance
 from diwan.wire.events import encode
+from services.table.arranging import arranging
 from services.table.hub import Hub
 from services.table.watchers import Watcher
 from tests.property.random_hands import seeds
@@ -149,3 +153,34 @@ def test_no_card_is_looked_at_for_others_before_it_is_shown(seed):
     blind = Hub(Deck({}), {}, lambda _state: NEXT)
     blind.reset(told.table.state, [])
     assert blind.view_bytes() == told.hub.view_bytes()
+
+
+def answer_to(told, player, rows, kind):
+    """What the seat's holder is answered to rows of cards, as clients name them: events, or the refusal with its facts."""
+    live, message = told.live, capsa_pb2.CapsaRows(front=rows[0], middle=rows[1], back=rows[2])
+    said = {"save_draft": message} if kind == "draft" else {"lock": capsa_pb2.CapsaLock(rows=message)}
+    build = arranging(told.deck)(capsa_pb2.CapsaAction(turn=live.turn, **said), player, told.table.now)
+    try:
+        events, _ = advance(told.table.state, build(told.table.state), told.table.cards)
+    except Rejected as refusal:
+        return refusal_of(refusal).SerializeToString()
+    return events
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=seeds)
+def test_rows_with_cards_that_are_not_held_are_refused_alike_whoever_holds_them(seed):
+    """S2 for refusals: naming a card that another holds says no more than naming one that nobody holds."""
+    chance = random.Random(seed)
+    cards = dict(enumerate(chance.sample(range(52), 52)))
+    one = Told(cards)
+    own = set(one.live.holdings[0])
+    others = [position for position in range(52) if position not in own]
+    mixed = chance.sample(others, len(others))
+    other = Told(cards | {position: cards[given] for position, given in zip(others, mixed, strict=True)})
+    for kind in ("draft", "lock"):
+        named = chance.sample([cards[position] for position in own], 13)
+        for _ in range(chance.randint(1, 13)):
+            named[chance.randrange(13)] = chance.choice([*range(52), 52, 99])
+        rows = named[:3], named[3:8], named[8:]
+        assert answer_to(one, "player-0", rows, kind) == answer_to(other, "player-0", rows, kind)
