@@ -383,12 +383,14 @@ def world(postgres, template):
     postgres.drop_database(prepared.name)
 
 
-def test_the_wallet_and_a_second_ledger_agree_on_everything(world):
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("stories", [25, pytest.param(500, marks=pytest.mark.soak)])
+def test_the_wallet_and_a_second_ledger_agree_on_everything(world, stories):
     """L1-L7: retries, holds and their ends, linked sets, reversals, refunds, freezing, policies, restarts."""
     run_state_machine_as_test(
         lambda: Agreement(world),
         settings=settings(
-            max_examples=50,
+            max_examples=stories,
             stateful_step_count=40,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
