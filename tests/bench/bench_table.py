@@ -62,8 +62,17 @@ class Round:
 
 async def measure_echo(size, seconds):
     """Return what `bench_echo` measures with 64 in flight."""
+    return await _echo(size, seconds, IN_FLIGHT)
+
+
+async def measure_echo_alone(size, seconds=1.0):
+    """Return what it measures with one in flight: one round trip after the other."""
+    return await _echo(size, seconds, 1)
+
+
+async def _echo(size, seconds, in_flight):
     program = Path(__file__).with_name("bench_echo.py")
-    arguments = ["--bytes", str(size), "--in-flight", str(IN_FLIGHT), "--seconds", str(seconds)]
+    arguments = ["--bytes", str(size), "--in-flight", str(in_flight), "--seconds", str(seconds)]
     command = [sys.executable, str(program), *arguments]
     echo = await asyncio.to_thread(subprocess.run, command, stdout=subprocess.PIPE, env=plain_environment(), check=True)
     return json.loads(echo.stdout)
