@@ -116,6 +116,7 @@ class Siege:
         self.tables = []
         self.sent = self.retried = 0
         self.slowest = {}
+        self.back = 0.0
 
     # ---- the service ------------------------------------------------------------------------------------------------
 
@@ -147,6 +148,7 @@ class Siege:
             began = time.monotonic()
         else:
             await self.kill()
+        self.back = max(self.back, time.monotonic() - began)
         for table in self.tables:
             table.went_on.clear()
         async with asyncio.timeout(60):

@@ -24,7 +24,7 @@ async def besieged(postgres, database, folder, *, tables, blows, commands=0, sec
     slowest = ", ".join(f"{blow} {took:.1f} s" for blow, took in siege.slowest.items())
     print(
         f"\n{tables} tables, {struck} blows, {siege.sent} commands ({siege.retried} asked again) for {decisions} decisions in {seconds:.0f} s; "
-        f"the slowest table went on after {slowest}"
+        f"the slowest table went on after {slowest} (the process was there after {siege.back:.1f} s)"
     )
     assert decisions > 5 * tables
     assert siege.sent > decisions, "some were sent again"
