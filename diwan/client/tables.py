@@ -11,7 +11,8 @@ from diwan.api.table.v1.table_service_pb2_grpc import TableServiceStub
 from diwan.client.connection import Connection, subject_of
 from diwan.client.notices import Notices
 from diwan.client.private import PrivateTables
-from diwan.client.seat import SeatStream, action_of
+from diwan.client.saying import action_of
+from diwan.client.seat import SeatStream
 from diwan.client.streams import PATIENCE_SECONDS, Watching
 
 type MyHand = history_pb2.MyHand

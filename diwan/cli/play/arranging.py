@@ -25,6 +25,7 @@ class Arranging:
         self.arranged = arranged
         self._saved = arranged.rows
         self._awaits_yes = False
+        self._has_locked = False  # as far as we know before the view that says so
 
     @classmethod
     def of(cls, private: PrivateView) -> Self:
@@ -63,9 +64,12 @@ class Arranging:
                 return await self._lock(turn, seat, look, is_confirmed=False)
             case Simple("yes") if awaited_yes:
                 return await self._lock(turn, seat, look, is_confirmed=True)
-            case Simple("unlock"):
+            case Simple("unlock") if self._has_locked or _is_locked(scene):
                 await seat.unlock(turn)
+                self._has_locked = False
                 return [words.line(words("unlocked_now"))]
+            case Simple("unlock"):
+                return [words.line(words("not_locked"))]
             case _:
                 return [words.line(words("not_understood", text="yes"))]
 
@@ -87,4 +91,9 @@ class Arranging:
                 raise
             self._awaits_yes = True
             return [look.words.line(look.words("confirm_foul"))]
+        self._has_locked = True
         return [look.words.line(look.words("locked_now"))]
+
+
+def _is_locked(scene: Scene) -> bool:
+    return scene.private is not None and scene.private.capsa.HasField("locked")

@@ -24,7 +24,7 @@ def capsa_lines(scene: Scene, look: Look) -> list[Text]:
     for seat, line in zip(scene.table.seats, columns(rows, aligned_right=(1, 4)), strict=True):
         found.append(Text(words.line(line), style="bold" if seat.seat == scene.seat else ""))
     for short in scene.table.capsa.shortages:
-        who = who_text(scene.table, short.seat, scene.seat, words)
+        who = who_text(scene.table.seats, short.seat, scene.seat, words)
         found.append(Text(words.line("   " + words("shortage", who=who, amount=short.reserve))))
     if hand.HasField("capsa") and hand.capsa.phase == "over":
         found += settlement_lines(scene, look)
@@ -118,7 +118,7 @@ def settlement_lines(scene: Scene, look: Look) -> list[Text]:
     words, capsa = look.words, scene.table.hand.capsa
     found: list[Text] = []
     for seat in capsa.seats:
-        who = who_text(scene.table, seat.seat, scene.seat, words)
+        who = who_text(scene.table.seats, seat.seat, scene.seat, words)
         status = "" if seat.status <= CapsaStatus.CAPSA_STATUS_SET else words(name_of(CapsaStatus, seat.status))
         if seat.HasField("natural"):
             status = words("natural", kind=words(seat.natural.kind), units=seat.natural.units)
@@ -144,7 +144,7 @@ def pair_lines(scene: Scene, look: Look) -> list[Text]:
         return []
     found = [Text(words.line(words("pairs")))]
     for line in capsa.lines:
-        names = {side: who_text(scene.table, getattr(line, side), scene.seat, words) for side in ("a", "b")}
+        names = {side: who_text(scene.table.seats, getattr(line, side), scene.seat, words) for side in ("a", "b")}
         told = [words("line", units=signed(line.units), chips=signed(line.chips), **names)]
         if line.HasField("rows"):
             told.append(words("line_rows", **{row: signed(getattr(line.rows, row)) for row in ROWS}))

@@ -46,7 +46,7 @@ def why_text(reason: str, words: Words) -> str:
 def window_lines(scene: Scene, window: ResponseWindow, look: Look) -> list[Text]:
     """Return the question to the target of an Anchor, with what it can answer."""
     words = look.words
-    who = who_text(scene.table, window.declared_by, scene.seat, words)
+    who = who_text(scene.table.seats, window.declared_by, scene.seat, words)
     seconds = scene.seconds_to(window.deadline_ms)
     asked = words("window", who=who, power=words("short_anchor"), seconds=seconds)
     choices = [

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from diwan.cli.play.words import Words, without_marks
-from diwan.client.messages import SeatView, TableView
+from diwan.client.messages import SeatView
 from diwan.core.cards import RANKS, Card, format_card, rank_of, suit_of
 
 SYMBOLS: Final = "♣♦♥♠"
@@ -83,9 +83,11 @@ def name_text(seat: SeatView, own: int | None, words: Words) -> str:
     return f"{words.piece(name)} ({words('bot')})" if seat.is_bot else words.piece(name)
 
 
-def who_text(table: TableView, seat: int, own: int | None, words: Words) -> str:
-    """Return who sits at a seat, or the seat's number where nobody does any more."""
-    found = next((each for each in table.seats if each.seat == seat), None)
+def who_text(seats: Iterable[SeatView], seat: int, own: int | None, words: Words) -> str:
+    """Return who sits at a seat, or the seat's number where nobody is known to."""
+    if seat == own:
+        return words("you")
+    found = next((each for each in seats if each.seat == seat), None)
     return words("seat", seat=seat) if found is None else name_text(found, own, words)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from diwan.cli.play.finding import chips_to_bring, price_of
 from diwan.cli.play.words import Words
-from diwan.client import DiwanClient
+from diwan.client import DiwanClient, DiwanError
 from diwan.client.messages import ChipSource, SeatStatus, TableConditions, TableView, is_running
 
 
@@ -22,13 +22,14 @@ class Seating:
         self._terms = terms
         self._words = words
         self._say = say
+        self._is_match = terms.chips == ChipSource.CHIP_SOURCE_MATCH
         self._is_offered = False
         self._comes_back = False
 
     async def see_to(self, view: TableView) -> None:
         """Offer a reload to who has no chips left, and bring back in who has reloaded. Raises `DiwanError`."""
         own = next((each for each in view.seats if each.player == self.player), None)
-        if own is None or self._terms.chips == ChipSource.CHIP_SOURCE_MATCH:
+        if own is None or self._is_match:
             return
         if own.stack:
             self._is_offered = False
@@ -48,16 +49,28 @@ class Seating:
 
     async def reload(self, amount: int | None) -> None:
         """Bring more chips, or say how that is asked for. Raises `DiwanError`."""
+        if self._is_match:
+            self._say(self._words("match_fixed"))
+            return
         if amount is None:
             wanted = chips_to_bring(self._terms, 0, await self._balance())
             self._say(self._words("reload_how", amount=wanted))
             return
-        await self._client.tables.top_up(self._table_id, amount)
+        try:
+            await self._client.tables.top_up(self._table_id, amount)
+        except DiwanError as error:
+            if error.reason != "BUY_IN_OUT_OF_RANGE" or error.metadata.get("max") != "0":
+                raise
+            self._say(self._words("reload_full"))
+            return
         self._comes_back = True
         self._say(self._words("reloaded", amount=amount))
 
     async def be_dealt_in(self, *, is_in: bool) -> None:
         """Sit out, or come back. Raises `DiwanError`."""
+        if self._is_match:
+            self._say(self._words("match_fixed"))
+            return
         await self._client.tables.set_sitting_out(self._table_id, is_sitting_out=not is_in, post_at_once=is_in)
         self._say(self._words("you_are_back" if is_in else "you_sit_out"))
 

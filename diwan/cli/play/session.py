@@ -17,7 +17,7 @@ from diwan.cli.play.look import Look, labelled_cards
 from diwan.cli.play.parsing import help_lines, is_risky, parse
 from diwan.cli.play.scene import Scene, scene_of
 from diwan.cli.play.seating import Seating
-from diwan.cli.play.telling import Teller, own_result
+from diwan.cli.play.telling import Teller, newly_locked, own_result
 from diwan.cli.play.terminal import Keyboard, Screen
 from diwan.cli.play.terms import terms_lines
 from diwan.client import DiwanClient, DiwanError, SeatStream
@@ -27,6 +27,7 @@ from diwan.client.messages import (
     PlayResponse,
     PrivateView,
     SeatCause,
+    SeatView,
     TableConditions,
     TableView,
     Update,
@@ -85,6 +86,7 @@ class Session:
         self._view: TableView | None = None
         self._private: PrivateView | None = None
         self._own_seat: int | None = None
+        self._people: dict[int, SeatView] = {}  # who sits where, or sat there last
         self._events: list[tuple[str, Any]] = []  # of the running hand
         self._check = HandCheck()
         self._arranging: Arranging | None = None
@@ -163,18 +165,20 @@ class Session:
         view = update.view if update.HasField("view") else self._view
         if update.is_snapshot and self._view is not None:
             self._say(self._words("snapshot"))
-        is_first = self._view is None and view is not None
-        self._view = view
+        before, self._view = self._view, view
         if view is None:
             return
+        self._people |= {each.seat: each for each in view.seats}
         self._own_seat = next((each.seat for each in view.seats if each.player == self._seating.player), self._own_seat)
+        teller = Teller(self._people.values(), self._own_seat, self._look)
+        self._screen.show(teller.locked(newly_locked(before, view)))
         for stored in update.events:
             kind, event = event_of(stored)
             self._follow(kind, event)
-            self._screen.show(Teller(view, self._own_seat, self._look).lines(stored))
+            self._screen.show(teller.lines(stored))
             if kind == "hand_ended":
                 self._hand_over(view)
-        if is_first or update.is_snapshot:
+        if before is None or update.is_snapshot:
             self._screen.show(table_lines(self._scene(view), self._look))
         self._see_to_seat(view)
         await self._seating.see_to(view)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from diwan.cli.play.look import Look, cards_text, who_text
@@ -11,6 +12,7 @@ from diwan.client.messages import (
     DecidedBy,
     PostKind,
     SeatCause,
+    SeatView,
     StoredEvent,
     Street,
     TableView,
@@ -41,10 +43,10 @@ _OF_THE_TABLE: Final = {
 
 
 class Teller:
-    """Tells events of one table. ``table`` is the view that came with them, for the names of its seats."""
+    """Tells events of one table. ``seats`` name who sits there, or sat there until these events."""
 
-    def __init__(self, table: TableView, own: int | None, look: Look) -> None:
-        self._table = table
+    def __init__(self, seats: Iterable[SeatView], own: int | None, look: Look) -> None:
+        self._seats = list(seats)
         self._own = own
         self._look = look
         self._words: Words = look.words
@@ -59,8 +61,13 @@ class Teller:
             told = self._at_the_table(kind, event)
         return [self._words.line(line) for line in told or []]
 
+    def locked(self, seats: Iterable[int]) -> list[str]:
+        """Return that seats have locked their sets."""
+        others = [seat for seat in seats if seat != self._own]
+        return [self._words.line(self._words("told_locked", who=self._who(seat))) for seat in others]
+
     def _who(self, seat: int) -> str:
-        return who_text(self._table, seat, self._own, self._words)
+        return who_text(self._seats, seat, self._own, self._words)
 
     def _of_hand(self, kind: str, event: Any, at_ms: int) -> list[str] | None:
         words = self._words
@@ -202,10 +209,15 @@ class Teller:
         return self._words(key, place=place.place, who=self._player(place), amount=place.prize)
 
     def _player(self, place: Any) -> str:
-        own = next((seat.player for seat in self._table.seats if seat.seat == self._own), "")
-        if place.player == own:
-            return self._words("you")
-        return str(place.player).removeprefix("bot:")
+        return self._words("you") if place.seat == self._own else str(place.player).removeprefix("bot:")
+
+
+def newly_locked(before: TableView | None, now: TableView) -> list[int]:
+    """Return the seats of a hand of Capsa that have locked their sets since a view; the event itself is for them alone."""
+    if before is None or before.hand.hand_id != now.hand.hand_id:
+        return []
+    were = {seat.seat for seat in before.hand.capsa.seats if seat.has_locked}
+    return [seat.seat for seat in now.hand.capsa.seats if seat.has_locked and seat.seat not in were]
 
 
 def own_result(events: list[tuple[str, Any]], player: str, words: Words) -> str | None:

@@ -15,7 +15,7 @@ from diwan.cli.play.session import Ending, Session
 from diwan.cli.play.terminal import Screen
 from diwan.client import DiwanError, ProofFailed, SeatStream
 from diwan.core.fairness import NO_SEEDS, deal
-from tests.unit.cli.play.views import FACING_BET, HAND, OPEN, decision, look, scene, seat, stored
+from tests.unit.cli.play.views import FACING_BET, HAND, OPEN, decision, look, reveals, scene, seat, stored
 
 
 class Table(SeatStream):
@@ -65,6 +65,7 @@ class House:
         self.table, self.asked, self.tables = Table(), [], self
         self.wallet = SimpleNamespace(get_account=self._account)
         self._balance = balance
+        self.refusal = None
         self.on_line = None
 
     @asynccontextmanager
@@ -77,6 +78,8 @@ class House:
 
     async def top_up(self, _table_id, amount):
         self.asked.append(("top_up", amount))
+        if self.refusal is not None:
+            raise self.refusal
 
     async def set_sitting_out(self, _table_id, *, is_sitting_out, post_at_once):
         self.asked.append(("sit_out", is_sitting_out))
@@ -270,6 +273,26 @@ async def test_who_has_no_chips_is_offered_a_reload_and_comes_back_by_it():
         assert evening.house.asked == [("top_up", 500), ("sit_out", False)]
 
 
+async def test_who_has_all_that_the_table_takes_is_told_so():
+    async with Evening() as evening:
+        await evening.table.shows(busted(stack=1000, status="SEAT_STATUS_PLAYING"))
+        evening.house.refusal = DiwanError("BUY_IN_OUT_OF_RANGE", {"min": "1", "max": "0"})
+        await evening.types("reload 10")
+        assert "as many chips in front of you as this table takes" in evening.said
+
+
+@pytest.mark.parametrize("line", ["reload 100", "reload", "out", "back"])
+async def test_at_a_match_nobody_reloads_or_sits_out(line):
+    """A match has no top-up, and who is absent is played by the clock (SB-4, SB-38)."""
+    terms = lobby_pb2.TableConditions(game="sarab", chips=table_pb2.CHIP_SOURCE_MATCH)
+    async with Evening("sarab", terms) as evening:
+        await evening.table.shows(scene("sarab").table)
+        await evening.settled()
+        await evening.types(line)
+        assert "A match is played with the coins that it began with" in evening.said
+        assert evening.house.asked == []
+
+
 async def test_who_cannot_pay_a_reload_is_told_so():
     async with Evening(balance=30) as evening:
         await evening.table.shows(busted())
@@ -368,3 +391,41 @@ async def test_a_shown_card_without_proof_ends_the_evening():
         await evening.table.shows(scene(deck_root=root, street="STREET_OVER").table, board, ended)
         with pytest.raises(ProofFailed, match="position 9"):
             await evening.ends()
+
+
+def capsa_view(**private):
+    decided = {"kind": "set", "seats": [0], "turn": 5}
+    found = scene("capsa", capsa={"phase": "setting", "decision": decided, "seats": [{"seat": 0}]})
+    found.table.config.capsa.unit = 10
+    cards = reveals("As Ah Kd Ks Qc Qd 9h 8h 7h 5h 3h 4c 2d")
+    return found.table, view_pb2.PrivateView(seat=0, hand_id=HAND, reveals=cards, capsa=private)
+
+
+async def test_a_set_is_drafted_locked_though_it_fouls_only_when_that_is_meant_and_taken_back():
+    async with Evening("capsa", lobby_pb2.TableConditions(game="capsa")) as evening:
+        table, private = capsa_view()
+        await evening.table.shows(table)
+        await evening.table.comes(private=private)
+        await evening.settled()
+        for line in ("u", "f As Ah Kd", "b 9h 7h 5h 4c 2d"):
+            await evening.types(line)
+        assert "Your set is not locked." in evening.said
+        assert [request.capsa.WhichOneof("action") for request in evening.table.sent] == ["save_draft", "save_draft"]
+        evening.table.refusal = DiwanError("FOULED_SET", {}, "It fouls.")
+        await evening.types("l")
+        assert "Type yes to lock them all the same" in evening.said
+        evening.table.refusal = None
+        await evening.types("yes")
+        assert evening.table.sent[-1].capsa.lock.is_foul_confirmed
+        await evening.types("u")
+        assert evening.table.sent[-1].capsa.HasField("unlock")
+
+
+async def test_yes_means_nothing_where_nothing_was_asked():
+    async with Evening("capsa", lobby_pb2.TableConditions(game="capsa")) as evening:
+        table, private = capsa_view()
+        await evening.table.shows(table)
+        await evening.table.comes(private=private)
+        await evening.settled()
+        await evening.types("yes")
+        assert evening.table.sent == []

@@ -3,14 +3,14 @@
 import pytest
 
 from diwan.api.event.v1 import event_pb2, hand_pb2, table_pb2
-from diwan.cli.play.telling import Teller, own_result
+from diwan.cli.play.telling import Teller, newly_locked, own_result
 from diwan.cli.play.words import Words, without_marks
 from tests.unit.cli.play.views import NOW, look, reveals, scene, stored
 
 
 def told(kind, /, *, game="holdem", language="en", **fields):
     table = scene(game).table
-    return Teller(table, 0, look(game, language)).lines(stored(kind, **fields))
+    return Teller(table.seats, 0, look(game, language)).lines(stored(kind, **fields))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_what_is_seen_otherwise_or_is_the_rooms_business_is_not_told(kind):
 
 
 def test_a_withheld_body_and_an_event_of_a_later_release_are_passed_over():
-    teller = Teller(scene("capsa").table, 0, look("capsa"))
+    teller = Teller(scene("capsa").table.seats, 0, look("capsa"))
     assert teller.lines(event_pb2.StoredEvent(type_id=105, body_hash=b"x")) == []
     later = event_pb2.StoredEvent(body=b"\xfa\x3f\x02\x08\x01")  # field 1023
     assert teller.lines(later) == []
@@ -118,3 +118,20 @@ def test_the_own_result_of_a_hand_is_told(payoff, line):
     assert own_result(events, "amal", Words("en", "holdem")) == line
     assert own_result(events, "somebody", Words("en", "holdem")) is None
     assert own_result(events[1:], "amal", Words("en", "holdem")) is None
+
+
+def test_who_has_locked_a_set_is_told_from_the_views_as_the_event_is_withheld():
+    seats = [{"seat": 0, "has_locked": True}, {"seat": 2}]
+    before = scene("capsa", capsa={"seats": seats}).table
+    now = scene("capsa", capsa={"seats": [{"seat": 0, "has_locked": True}, {"seat": 2, "has_locked": True}]}).table
+    assert newly_locked(before, now) == [2]
+    assert newly_locked(None, now) == []
+    now.hand.hand_id = "another"
+    assert newly_locked(before, now) == []
+    assert Teller(before.seats, 0, look("capsa")).locked([0, 2]) == ["rami-01 (BOT): locked"]
+
+
+def test_who_has_left_within_the_same_events_is_still_named_and_so_are_you():
+    gone = Teller([], 3, look())
+    assert gone.lines(stored("acted", seat=3, kind="ACTION_KIND_FOLD")) == ["you: fold"]
+    assert gone.lines(stored("acted", seat=5, kind="ACTION_KIND_FOLD")) == ["seat 5: fold"]
