@@ -43,7 +43,13 @@ def play(
         raise typer.BadParameter(f"{lang} is not spoken here: {', '.join(LANGUAGES)}", param_hint="--lang")
     language: Literal["en", "ar"] = "ar" if lang == "ar" else "en"
     layout, addresses = running_stack(data)
-    token, operator = own_token(layout, name, Role.PLAYER), own_token(layout, "cli", Role.OPERATOR)
+
+    def token() -> str:
+        # Made anew for each call: an evening may be longer than a token is good for.
+        return own_token(layout, name, Role.PLAYER)
+
+    def operator() -> str:
+        return own_token(layout, "cli", Role.OPERATOR)
 
     async def run() -> None:
         async with connect(addresses.services, token) as client:

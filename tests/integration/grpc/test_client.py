@@ -192,7 +192,8 @@ async def test_a_decision_without_an_answer_is_sent_again_under_the_same_id(room
     """P2: the connection breaks between decision and answer, which comes with the update or by itself."""
     room.table.answers_with_update = with_update
     room.table.lose_after = ["action"]
-    async with asyncio.timeout(10), a_client(room) as client, client.tables.play("t") as seat:
+    lines = []
+    async with asyncio.timeout(10), a_client(room) as client, client.tables.play("t", on_line=lines.append) as seat:
         await first_decision(seat)
         result = await seat.act(9, "raise", to=300)
 
@@ -200,6 +201,7 @@ async def test_a_decision_without_an_answer_is_sent_again_under_the_same_id(room
     first, second = room.table.actions
     assert first == second == result.request_id
     assert room.table.attached == [0, 9], "the second connection goes on from the newest version"
+    assert lines == [False, True], "the program was told that the line was lost, and that it was back"
 
 
 async def test_a_card_that_was_not_committed_ends_the_stream(room):
