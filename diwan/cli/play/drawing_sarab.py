@@ -11,8 +11,11 @@ from diwan.client.messages import Decision, SeatView
 
 
 def sarab_lines(scene: Scene, look: Look) -> list[Text]:
-    """Return how long the forced bet lasts, and what void hands left in the pot."""
-    hand, words = scene.table.hand, look.words
+    """Return how long the forced bet lasts and what void hands left in the pot, before a match what it waits for."""
+    table, hand, words = scene.table, scene.table.hand, look.words
+    if table.HasField("match") and not table.match.is_started:
+        free = table.config.seats - len(table.seats)
+        return [Text(words.line("   " + words("match_waits", free=free)))]
     if not hand.HasField("sarab"):
         return []
     sarab = hand.sarab

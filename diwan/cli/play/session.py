@@ -180,6 +180,9 @@ class Session:
                 self._hand_over(view)
         if before is None or update.is_snapshot:
             self._screen.show(table_lines(self._scene(view), self._look))
+            own = next((each for each in view.seats if each.seat == self._own_seat), None)
+            if own is not None and is_running(view) and not own.in_hand:
+                self._say(self._words("wait_next"))
         self._see_to_seat(view)
         await self._seating.see_to(view)
 

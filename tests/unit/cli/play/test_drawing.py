@@ -127,6 +127,14 @@ def test_sarab_tells_of_the_50_flag_the_void_hand_and_coins():
     assert "no fold" in plain(table_lines(found, look("sarab")))
 
 
+def test_a_match_that_waits_says_for_how_many():
+    """SB-38: it begins with its last seat."""
+    found = sarab_scene()
+    found.table.config.seats = 4
+    found.table.match.is_started = False
+    assert "The match begins when every seat is taken: 2 free." in plain(table_lines(found, look("sarab")))
+
+
 def test_with_more_than_50_nothing_is_said_of_it():
     assert "may not fold" not in plain(question_lines(sarab_scene(own_stack=51), look("sarab")))
 

@@ -166,6 +166,15 @@ async def test_nothing_is_asked_before_the_own_cards_have_come():
         assert "Your turn" not in evening.said
 
 
+async def test_who_comes_into_a_running_hand_is_told_to_wait():
+    view = scene().table
+    view.seats[0].in_hand = False
+    async with Evening() as evening:
+        await evening.table.shows(view)
+        await evening.settled()
+        assert "You wait for the next hand." in evening.said
+
+
 async def test_wrong_input_sends_nothing_and_a_needless_fold_is_asked_about_once():
     async with Evening() as evening:
         await at_turn(evening, **OPEN)

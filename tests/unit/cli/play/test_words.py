@@ -52,6 +52,17 @@ def test_every_phrase_that_the_program_names_is_in_the_catalogue():
     assert named - known == set()
 
 
+def test_every_phrase_is_used():
+    """By its name, by a name that is put together, or as a word that a table sends; two are there for translators."""
+    sent = {*CATEGORIES, *NATURAL_KINDS, *(reason.name for reason in Reason), "ace", "blinds"}
+    for enum in (hand_pb2.Street, hand_pb2.PostKind, capsa_pb2.CapsaStatus):
+        sent |= {name_of(enum, number) for number in enum.values()}
+    sent |= {"declaring", "bot", "no_board"}
+    parts = re.compile(r"(does|void|cause|line|key)_[a-z_]+")
+    unused = [key for _, key, _ in phrases() if f'"{key}"' not in CODE and key not in sent and not parts.fullmatch(key)]
+    assert unused == []
+
+
 @pytest.mark.parametrize("game", GAMES)
 def test_every_hand_has_its_name(game):
     assert [name for name in CATEGORIES if name not in Words("ar", game)] == []
