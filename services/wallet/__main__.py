@@ -4,7 +4,8 @@
     python -m services.wallet quarantined        list the tables that are set aside, and why
     python -m services.wallet release TABLE      apply what waits of a table, now that the cause is mended
 
-The settings are the service's own. A running wallet need not be stopped for it.
+The settings are the service's own, DIWAN_WALLET_DATABASE_URL and DIWAN_WALLET_TABLE_ADDRESS at least. A running wallet
+need not be stopped for it.
 """
 
 import asyncio
@@ -45,10 +46,13 @@ def main(arguments: list[str]) -> int:
     match arguments:
         case []:
             return run_service(WalletSettings, build)
-        case ["quarantined"]:
-            return asyncio.run(quarantined(WalletSettings()))
-        case ["release", table]:
-            return asyncio.run(release(WalletSettings(), UUID(table)))
+        case ["quarantined"] | ["release", _]:
+            try:
+                settings, table = WalletSettings(), UUID(arguments[1]) if arguments[1:] else None
+                return asyncio.run(quarantined(settings) if table is None else release(settings, table))
+            except ValueError as error:
+                sys.stderr.write(f"{error}; settings are those of the service, DIWAN_WALLET_<NAME>\n")
+                return EXIT_USAGE
         case _:
             sys.stderr.write(__doc__ or "")
             return EXIT_USAGE

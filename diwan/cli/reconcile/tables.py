@@ -131,7 +131,9 @@ class TableFold:
         sitting.place = self._place
         posted = self._ledger.fundings.get(said.transfer_id)
         found = None if posted is None else (posted.debit, posted.credit, posted.amount)
-        if found != (sitting.home, escrow_account(sitting.name).account_id, said.amount):
+        due = (sitting.home, escrow_account(sitting.name).account_id, said.amount)
+        # A seat in a match without an entry brings nothing, and nothing is posted for it.
+        if found != (due if said.amount else None):
             what = "never posted" if posted is None else f"posted with {posted.amount} at {_at(posted)}"
             self.faults.add(
                 self._place, f"seat {said.seat} relies on transfer {said.transfer_id} of {said.amount}, {what}"

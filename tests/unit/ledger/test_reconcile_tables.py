@@ -1,0 +1,44 @@
+"""The command line's own fold of the tables' feed, held against what the ledger posted."""
+
+from uuid import UUID
+
+import pytest
+
+from diwan.cli.reconcile.ledger import LedgerFold
+from diwan.cli.reconcile.tables import TableFold
+from diwan.core.log import LoggedEvent
+from diwan.core.table.events import BuyInRequested, SeatFunded
+from diwan.wire.events import encode
+
+TABLE = UUID(int=7)
+SITTING = str(UUID(int=8))
+
+
+def faults_of(*events):
+    """Return what is found in a table's events beside a ledger that posted nothing."""
+    fold = TableFold(LedgerFold({}), len(events), frozenset())
+    for version, event in enumerate(events, 1):
+        wired = encode(event, nonce=bytes(16))
+        fold.take(
+            version,
+            LoggedEvent(
+                stream_id=TABLE.bytes, version=version, event_id=bytes(16), command_id=bytes(16), epoch=1,
+                type_id=wired.type_id, schema_v=wired.schema_v, recorded_at_ms=version, body=wired.body,
+                prev_hash=b"", hash=b"",
+            ),
+        )  # fmt: skip
+    return [fault.what for fault in fold.faults]
+
+
+@pytest.mark.parametrize(("amount", "faults"), [(0, 0), (1, 1), (100, 1)])
+def test_a_seat_that_costs_nothing_needs_no_transfer_and_every_other_does(amount, faults):
+    """SB-4: a match may be free; L10: chips at a seat come out of the wallet."""
+    found = faults_of(
+        BuyInRequested(
+            2, "amal", is_bot=False, amount=amount, transfer_id=SITTING, requested_at_ms=1, post_at_once=False
+        ),
+        SeatFunded(2, amount, SITTING, 2),
+    )
+
+    assert len(found) == faults
+    assert all(f"relies on transfer {SITTING} of {amount}, never posted" in what for what in found)
