@@ -269,6 +269,9 @@ class MethodHandler:
         async with aclosing(messages):
             async for message in messages:
                 if isinstance(message, Source):
+                    # First and by itself: a stream that is cut while its first message is being written would send it
+                    # twice, which grpc refuses, and then never tell the caller why.
+                    await context.send_initial_metadata(())
                     await Pump(message, context.write, written).run()
                 else:
                     await context.write(message if isinstance(message, bytes) else message.SerializeToString())

@@ -8,7 +8,7 @@ import asyncpg
 from diwan.api.event.v1 import event_pb2, hand_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
-from tests.integration.table.house import a_house, has_decision, player_of
+from tests.integration.table.house import a_house, has_decision, named, player_of
 
 
 async def fold_hands(house, table_id, count):
@@ -141,7 +141,7 @@ async def test_anybody_with_a_role_may_look_at_a_hand_and_its_events_hold_no_car
     table_id = await two(house, pause_ms=600_000)
     (hand_id,) = await fold_hands(house, table_id, 1)
     for role in Role:
-        hand = await house.call("GetHand", pb.GetHandRequest(hand_id=hand_id), "x", role)
+        hand = await house.call("GetHand", pb.GetHandRequest(hand_id=hand_id), named("x", role), role)
         for event in hand.events:
             body = event_pb2.Event.FromString(event.body)
             assert not body.board_dealt.reveals

@@ -2,12 +2,15 @@
 
 from uuid import uuid4
 
+import grpc
 import pytest
 
 from diwan.api.event.v1 import event_pb2, table_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
-from tests.integration.table.house import Seat, has_decision, player_of
+from diwan.chassis.pump import Pump
+from diwan.core.decider import Rejected
+from tests.integration.table.house import Seat, error_of, has_decision, player_of
 
 
 async def seated(house, *players, **config):
@@ -163,3 +166,22 @@ async def test_hands_go_on_by_themselves_and_chips_are_conserved(house, players)
         await house.act(table_id, player_of(view, decision.seat), decision.turn, kind)
     total = sum(seat.stack for seat in view.seats) + view.hand.pot
     assert total == 100 * players
+
+
+async def test_a_stream_that_is_refused_while_its_first_message_is_written_says_why(house, monkeypatch):
+    """DESIGN 10: one ErrorInfo an error, also where the stream ends in the middle of its first write."""
+    table_id = await seated(house, "ann", "ben")
+    write = Pump._waits
+
+    def refused_meanwhile(pump, writing):
+        is_waiting = write(pump, writing)
+        pump._source.end(Rejected("READER_TOO_SLOW"))
+        return is_waiting
+
+    monkeypatch.setattr(Pump, "_waits", refused_meanwhile)
+    call = house.stub.Play(metadata=house.metadata("ann"), timeout=5)
+    await call.write(pb.PlayRequest(attach=pb.Attach(table_id=table_id)))
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        _ = [message async for message in call]
+
+    assert error_of(refused.value)[0] == "READER_TOO_SLOW"

@@ -293,7 +293,8 @@ def bad_requests():
     }
     for method, roles in allowed.items():
         for role in set(Role) - roles:
-            yield method, getattr(pb, f"{method}Request")(), (role, "amal"), {"PERMISSION_DENIED"}
+            name = "bot:amal" if role is Role.BOT else "amal"
+            yield method, getattr(pb, f"{method}Request")(), (role, name), {"PERMISSION_DENIED"}
 
 
 async def test_what_is_wrong_is_refused_with_its_reason_and_leaves_no_trace(room, superuser):
