@@ -5,6 +5,7 @@ import re
 from contextlib import contextmanager
 
 from diwan.chassis.access import Role
+from diwan.chassis.embedded.process import wait_until
 from diwan.client import connect
 from diwan.client.messages import TableFilter
 from tests.integration.stack.typing_at import Typist
@@ -70,7 +71,7 @@ def test_a_hand_of_holdem_at_a_table_that_is_opened_for_it(open_house):
     assert "│" in text
     assert re.search(r"You (won|lost) [\d,]+ in this hand|You neither won nor lost", text)
     assert text.rstrip().endswith("The table that was opened for you closes.")
-    assert open_tables(open_house, "holdem") == []
+    assert wait_until(lambda: open_tables(open_house, "holdem") == [], 10)  # the lobby follows the log
 
 
 def test_a_hand_of_omaha_through_pipes_has_no_colours_and_no_boxes(open_house):

@@ -21,10 +21,9 @@ def interrupted(thread):
 
 threading.Thread.start = interrupted
 try:
-    spawner.run(lambda: print("started"))
+    spawner.run(lambda: None)
 except KeyboardInterrupt:
-    print("interrupted")
-print(spawner.run(lambda: "goes on"))
+    print("interrupted", spawner.run(lambda: "goes on"))
 """
 
 
@@ -50,4 +49,4 @@ def test_what_the_work_raises_is_raised_and_the_thread_goes_on():
 def test_a_program_that_was_interrupted_while_the_thread_began_goes_on_and_ends():
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=30, check=True)
 
-    assert sorted(done.stdout.split("\n")) == ["", "goes on", "interrupted", "started"]
+    assert done.stdout == "interrupted goes on\n"
