@@ -57,31 +57,21 @@ class Backoff:
         self._seconds = min(2 * self._seconds, _BACKOFF_SECONDS_MAX)
 
 
-class Watching:
-    """A table's story as one unbroken iteration, whatever becomes of connections and servers.
+class Lasting:
+    """A stream that is opened again where it was lost. Who derives from it moves the request on, message by message.
 
-    Use it as ``async with tables.watch(...) as messages: async for message in messages``: leaving the block cancels
-    the call, which grpc.aio no longer does by itself for a call that is dropped (grpc issue 43462).
+    Leaving an ``async with`` block cancels the call, which grpc.aio no longer does by itself for a call that is dropped
+    (grpc issue 43462).
     """
 
     def __init__(
-        self,
-        connection: Connection,
-        method: Any,
-        request: pb.WatchRequest,
-        *,
-        patience_seconds: float = PATIENCE_SECONDS,
+        self, connection: Connection, method: Any, request: Any, *, patience_seconds: float = PATIENCE_SECONDS
     ) -> None:
         self._connection = connection
         self._method = method
         self._request = request
         self._call: Any = None
         self._backoff = Backoff(patience_seconds)
-
-    @property
-    def version(self) -> int:
-        """The newest version that was handed out."""
-        return self._request.after_version
 
     async def __aenter__(self) -> Self:
         return self
@@ -98,8 +88,8 @@ class Watching:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> pb.WatchResponse:
-        """Return the next message; raises StopAsyncIteration when the table's story is over, else `DiwanError`."""
+    async def _read(self) -> Any:
+        """Return the next message, None where the server has ended the stream; raises `DiwanError` if it stays lost."""
         while True:
             if self._call is None:
                 self._call = self._method(self._request, metadata=self._connection.metadata)
@@ -107,20 +97,48 @@ class Watching:
                 message = await read_message(self._call)
             except DiwanError as error:
                 self.cancel()
-                if is_unknown_version(error, self._request.after_version):
-                    self._request.after_version = 0
-                else:
+                if not self._begins_anew(error):
                     await self._backoff.wait(error)
                 continue
             except BaseException:
                 self.cancel()
                 raise
-            if not isinstance(message, pb.WatchResponse):
+            if message is grpc.aio.EOF:
                 self.cancel()
-                raise StopAsyncIteration
+                return None
             self._backoff.reset()
-            self._request.after_version = version_after(message, self._request.after_version)
             return message
+
+    def _begins_anew(self, _error: DiwanError) -> bool:
+        """Say whether the request was changed so that it can be asked again at once."""
+        return False
+
+
+class Watching(Lasting):
+    """A table's story as one unbroken iteration, whatever becomes of connections and servers.
+
+    Use it as ``async with tables.watch(...) as messages: async for message in messages``.
+    """
+
+    @property
+    def version(self) -> int:
+        """The newest version that was handed out."""
+        version: int = self._request.after_version
+        return version
+
+    async def __anext__(self) -> pb.WatchResponse:
+        """Return the next message; raises StopAsyncIteration when the table's story is over, else `DiwanError`."""
+        message: pb.WatchResponse | None = await self._read()
+        if message is None:
+            raise StopAsyncIteration
+        self._request.after_version = version_after(message, self._request.after_version)
+        return message
+
+    def _begins_anew(self, error: DiwanError) -> bool:
+        if not is_unknown_version(error, self._request.after_version):
+            return False
+        self._request.after_version = 0
+        return True
 
 
 async def read_message(call: Any) -> Any:
