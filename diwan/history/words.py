@@ -41,6 +41,8 @@ from diwan.core.hand.events import (
     HoleCardsDealt,
     Posted,
     PotAwarded,
+    RunoutHeld,
+    RunoutReleased,
     Share,
     TimeBankBegan,
     TurnBegan,
@@ -82,10 +84,21 @@ from diwan.core.table.hosting.events import (
     TablePaused,
     TableResumed,
 )
+from diwan.core.table.tournament.events import (
+    ChipsAdded,
+    ClockSet,
+    EntrantReleased,
+    EntrantReleaseOrdered,
+    EntrantSeated,
+    HandGranted,
+    RunoutHoldSet,
+    StartModeSet,
+)
 from diwan.core.table.waiting.events import SeatHeld, SeatWanted, WaitEnded
 from diwan.history.capsa_words import describe_capsa, describe_stake
 from diwan.history.entries import Withheld
 from diwan.history.hosting_words import describe_hosting
+from diwan.history.tournament_words import describe_tournament
 
 HIDDEN: Final = "??"
 
@@ -150,6 +163,10 @@ def describe(event: TableEvent | Withheld, cards: Cards, recorded_at_ms: int, se
             return f"gives {seconds(deadline_ms - recorded_at_ms)} to decide again: {reason}"
         case TimeBankBegan(deadline_ms=deadline_ms):
             return f"has {seconds(deadline_ms - recorded_at_ms)} of its time bank to decide"
+        case RunoutHeld(until_ms=until_ms, held_at_ms=held_at_ms):
+            return f"keeps the rest of the board down for {seconds(until_ms - held_at_ms)} at most"
+        case RunoutReleased(is_by_clock=is_by_clock):
+            return "goes on with the board" + (_DECIDED_BY["clock"] if is_by_clock else "")
         case HandVoided(reason=reason, refunds=refunds, decided_by=decided_by, carried=carried):
             back = f", back go {_shares(refunds)}" if refunds else ""
             stays = f", {carried} stay in the middle for the next hand" if carried else ""
@@ -168,6 +185,10 @@ def describe(event: TableEvent | Withheld, cards: Cards, recorded_at_ms: int, se
             return f"is told of a {kind}, which is for its seat alone"
         case StakeProposed() | StakeAgreed() | StakeEnded():
             return describe_stake(event)
+        case EntrantSeated() | EntrantReleaseOrdered() | EntrantReleased() | ChipsAdded():
+            return describe_tournament(event, seconds)
+        case ClockSet() | StartModeSet() | HandGranted() | RunoutHoldSet():
+            return describe_tournament(event, seconds)
         case SeatWanted(player=player):
             return f"has {player} in line for a seat"
         case SeatHeld(player=player):
@@ -237,6 +258,8 @@ def _hand_started(event: HandStarted) -> str:
     if rules.sarab is not None:
         carried = f", {event.carried} carried over" if event.carried else ""
         stakes = f"deal {event.deal_no}, forced bet {rules.big_blind}{carried}"
+    if event.tournament is not None:
+        stakes += f", level {event.tournament.level}"
     seats = ", ".join(str(seat.seat) for seat in event.seats)
     return (
         f"begins hand {event.hand_no}: {limit} {rules.game} {stakes}, "

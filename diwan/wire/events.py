@@ -19,6 +19,7 @@ from diwan.wire.hosting import HOSTING_ROWS
 from diwan.wire.ledger import LEDGER_ROWS
 from diwan.wire.mapping import MalformedEvent, Row, UnknownEvent, WireError, read_reveals, write_reveals
 from diwan.wire.table import TABLE_ROWS
+from diwan.wire.tournament_table import TOURNAMENT_TABLE_ROWS
 from diwan.wire.waiting import WAITING_ROWS
 
 __all__ = [
@@ -40,7 +41,9 @@ type Upcaster = Callable[[Envelope], None]
 
 NONCE_BYTES: Final = 16
 
-_ROWS: Final[tuple[Row, ...]] = HAND_ROWS + CAPSA_ROWS + TABLE_ROWS + HOSTING_ROWS + WAITING_ROWS + LEDGER_ROWS
+_ROWS: Final[tuple[Row, ...]] = (
+    HAND_ROWS + CAPSA_ROWS + TABLE_ROWS + HOSTING_ROWS + WAITING_ROWS + TOURNAMENT_TABLE_ROWS + LEDGER_ROWS
+)
 _PAYLOADS: Final[Any] = Envelope.DESCRIPTOR.oneofs_by_name["payload"].fields
 _FIELDS: Final = {field.message_type.name: field for field in _PAYLOADS}
 

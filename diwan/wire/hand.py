@@ -7,7 +7,7 @@ from typing import Any, Final, get_type_hints
 from diwan.api.event.v1 import hand_pb2 as pb
 from diwan.core.hand import events as hand
 from diwan.core.hand.settings import HandSettings, SarabSettings
-from diwan.wire.mapping import Row, known, named, texts
+from diwan.wire.mapping import Row, known, named, plain_row, texts
 from diwan.wire.naiko import NAIKO_ROWS, read_deal, read_naiko, write_naiko
 
 ACTION_NUMBER, ACTION_NAME = named(hand.ActionKind, pb.ActionKind)
@@ -105,10 +105,31 @@ def _write_hand_started(message: pb.HandStarted, event: hand.HandStarted) -> Non
     message.deal_no = event.deal_no
     message.carried = event.carried
     message.time_banks_ms.extend(event.time_banks_ms)
+    if event.tournament is not None:
+        _write_tournament(message.tournament, event.tournament)
     if event.naiko is not None:
         message.naiko.SetInParent()
         message.naiko.carousel.extend(event.naiko.carousel)
         message.naiko.destellos.extend(event.naiko.destellos)
+
+
+def _write_tournament(message: pb.TournamentDeal, deal: hand.TournamentDeal) -> None:
+    message.tournament_id = deal.tournament_id
+    message.level = deal.level
+    if deal.small_blind_place is not None:
+        message.small_blind_place = deal.small_blind_place
+    message.round_no = deal.round_no
+    message.hold_ms = deal.hold_ms
+
+
+def _read_tournament(message: pb.TournamentDeal) -> hand.TournamentDeal:
+    return hand.TournamentDeal(
+        message.tournament_id,
+        message.level,
+        message.small_blind_place if message.HasField("small_blind_place") else None,
+        message.round_no,
+        message.hold_ms,
+    )
 
 
 def _read_hand_started(message: pb.HandStarted) -> hand.HandStarted:
@@ -131,6 +152,7 @@ def _read_hand_started(message: pb.HandStarted) -> hand.HandStarted:
         carried=message.carried,
         naiko=read_deal(message.naiko) if message.HasField("naiko") else None,
         time_banks_ms=tuple(message.time_banks_ms),
+        tournament=_read_tournament(message.tournament) if message.HasField("tournament") else None,
     )
 
 
@@ -324,6 +346,8 @@ HAND_ROWS: Final = (
     Row(hand.PotAwarded, _write_pot_awarded, _read_pot_awarded),
     Row(hand.DeadlineMoved, _write_deadline_moved, _read_deadline_moved),
     Row(hand.TimeBankBegan, _write_time_bank_began, _read_time_bank_began),
+    plain_row(hand.RunoutHeld, pb.RunoutHeld),
+    plain_row(hand.RunoutReleased, pb.RunoutReleased),
     Row(hand.HandVoided, _write_hand_voided, _read_hand_voided),
     Row(hand.HandEnded, _write_hand_ended, _read_hand_ended),
     *NAIKO_ROWS,

@@ -13,6 +13,7 @@ from diwan.core.table.config import ChipSource, MatchTerms, StartMode, TableConf
 from diwan.wire.capsa import read_capsa_settings, write_capsa_settings
 from diwan.wire.hand import read_settings, write_settings
 from diwan.wire.mapping import Row, named
+from diwan.wire.tournament_table import read_tournament_terms, write_tournament_terms
 
 CAUSE_NUMBER, CAUSE_NAME = named(table.SeatCause, pb.SeatCause)
 CHIPS_NUMBER, CHIPS_NAME = named(ChipSource, pb.ChipSource)
@@ -48,6 +49,8 @@ def write_config(message: pb.TableConfig, config: TableConfig) -> None:
         message.time_bank_gain_seconds = config.time_bank_gain_seconds
     if config.match is not None:
         _write_terms(message.match, config.match)
+    if config.tournament is not None:
+        write_tournament_terms(message.tournament, config.tournament)
 
 
 def _write_terms(message: pb.MatchTerms, terms: MatchTerms) -> None:
@@ -100,6 +103,7 @@ def read_config(message: pb.TableConfig) -> TableConfig:
         start=START_NAME[message.start],
         capsa=read_capsa_settings(message.capsa) if is_capsa else None,
         match=_read_terms(message.match) if message.HasField("match") else None,
+        tournament=read_tournament_terms(message.tournament) if message.HasField("tournament") else None,
         is_private=message.is_private,
         hold_seconds=message.hold_seconds,
         time_bank_seconds=message.time_bank_seconds,

@@ -203,7 +203,7 @@ class Conduct:
             return 0
         if _lacks_secret(state):
             return 0
-        plan = plan_next_hand(state)
+        plan = plan_next_hand(state, self._actor.clock.now_ms())
         if plan is None:
             self._ready_since_ms = None
             return None
@@ -226,7 +226,7 @@ class Conduct:
             await actor.by_itself(CommitSecret(commitment, now))
         elif (due := self._seeds_due_ms(state)) is not None and now >= due:
             await self._commit_seeds(state, now)
-        elif (plan := plan_next_hand(state)) is not None:
+        elif (plan := plan_next_hand(state, now)) is not None:
             await self._start(state, plan, now)
 
     async def _start(self, state: TableState, plan: NextHand, now: int) -> None:

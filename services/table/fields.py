@@ -6,14 +6,16 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from diwan.api.event.v1 import hand_pb2, table_pb2
+from diwan.api.event.v1 import hand_pb2, table_pb2, tournament_table_pb2
 from diwan.chassis.access import PLAYER_ID_CHARACTERS_MAX
 from diwan.core.decider import Rejected
 from diwan.core.games import GAMES
 from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
 from diwan.core.limits import STACK_MAX
 from diwan.core.table.config import TIME_BANK_GAIN_SECONDS, TIME_BANK_SECONDS, MatchTerms, TableConfig
+from diwan.core.table.tournament.terms import TournamentTerms
 from diwan.wire.table import CHIPS_NAME, START_NAME, read_coins
+from diwan.wire.tournament_table import ANTE_NAME, read_tournament_terms
 from services.table.capsa_fields import capsa_settings
 from services.table.frames import uuid_of
 
@@ -107,10 +109,18 @@ def config(message: table_pb2.TableConfig) -> TableConfig:
         start=START_NAME[start] if start else plain.start,
         capsa=capsa,
         match=_terms(message.match) if message.HasField("match") else None,
+        tournament=_tournament(message.tournament) if message.HasField("tournament") else None,
         is_private=message.is_private,
         hold_seconds=message.hold_seconds,
         spectator_delay_events=message.spectator_delay_events,
     )
+
+
+def _tournament(given: tournament_table_pb2.TournamentTerms) -> TournamentTerms:
+    """Return the terms of a tournament's table; raises SETTING_INVALID."""
+    if any(level.ante_kind not in {0, *ANTE_NAME} for level in given.levels):
+        raise Rejected("SETTING_INVALID", setting="tournament.levels", why="who pays the ante: each or big_blind")
+    return read_tournament_terms(given)
 
 
 def _terms(given: table_pb2.MatchTerms) -> MatchTerms:

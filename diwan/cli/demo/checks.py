@@ -136,7 +136,7 @@ def folded_stacks(feed: tuple[FeedLine, ...], cursor: int) -> dict[str, Stack]:
                 stacks.setdefault(sitting, Stack(0, "")).chips += amount
             case HandStarted() | CapsaStarted() as started:
                 running[stream_id] = started
-            case TableCreated(config=config) if config.chips == "match":
+            case TableCreated(config=config) if config.chips != "wallet":
                 matches.add(stream_id)
             case MatchStarted(entrants=entrants, entry_fee=entry_fee):
                 for entrant in entrants:

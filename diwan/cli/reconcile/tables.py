@@ -89,7 +89,7 @@ class TableFold:
             self.faults.add(self._place, f"the event cannot be read: {error}")
             return
         if isinstance(said, TableCreated):
-            table.is_match = said.config.chips == "match"
+            table.is_match = said.config.chips != "wallet"
         if not (table.is_match and isinstance(said, _OF_HANDS)):
             self._follow(table, said, f"table/{name}/{event.version}")
 

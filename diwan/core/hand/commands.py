@@ -17,6 +17,7 @@ from diwan.core.hand.events import (
     OpenedSeed,
     Position,
     Seat,
+    TournamentDeal,
     TurnPower,
 )
 from diwan.core.hand.settings import HandSettings
@@ -44,6 +45,7 @@ class StartHand(Struct, frozen=True):
     carried: Chips = 0
     naiko: NaikoDeal | None = None
     time_banks_ms: tuple[int, ...] = ()
+    tournament: TournamentDeal | None = None
 
 
 class Act(Struct, frozen=True):
@@ -112,6 +114,16 @@ class MoveDeadline(Struct, frozen=True):
     now_ms: int
 
 
+class ReleaseRunout(Struct, frozen=True):
+    """Deal the rest of a board that was held: by the tournament's order, or by the clock when its time is over."""
+
+    order_id: str
+    hand_no: int
+    version: int
+    now_ms: int
+    is_by_clock: bool = False
+
+
 class VoidHand(Struct, frozen=True):
     """End the hand without a result and give everything back (H9)."""
 
@@ -121,4 +133,6 @@ class VoidHand(Struct, frozen=True):
     decided_by: DecidedBy = "system"
 
 
-type HandCommand = Act | AllIn | ExpireClock | UsePower | AnswerAnchor | StartHand | MoveDeadline | VoidHand
+type HandCommand = (
+    Act | AllIn | ExpireClock | UsePower | AnswerAnchor | StartHand | MoveDeadline | ReleaseRunout | VoidHand
+)

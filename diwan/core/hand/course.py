@@ -18,6 +18,7 @@ from diwan.core.hand.events import (
     HandEvent,
     HandResult,
     HandVoided,
+    RunoutHeld,
     Share,
     TurnBegan,
     VoidReason,
@@ -89,6 +90,9 @@ def _next_streets(game: Holdem, batch: Batch) -> Step:
         following = game.next_streets.get(batch.state.street)
         if following is None:
             return _show_down(game, batch)
+        if (hold_ms := _hold_ms(batch.state)) and _is_betting_over(batch):  # RP-8
+            batch.add(RunoutHeld(batch.now_ms + hold_ms, batch.now_ms))
+            return batch.close()
         if not is_shown and _is_betting_over(batch):
             is_shown = True
             for showing in show_early(batch.state):
@@ -99,6 +103,17 @@ def _next_streets(game: Holdem, batch: Batch) -> Step:
         actor = next_to_act(batch.state, batch.state.deal.first - 1)
         if actor != NOBODY:
             return _ask(batch, actor)
+
+
+def run_out(game: Holdem, batch: Batch) -> Step:
+    """Go on where the rest of the board was held: to the end of the hand."""
+    return _next_streets(game, batch)
+
+
+def _hold_ms(state: LiveHand) -> int:
+    """Return how long the rest of the board is to wait, 0 where it has waited or is not to."""
+    tournament = state.deal.started.tournament
+    return 0 if tournament is None or state.is_released else tournament.hold_ms
 
 
 def _is_betting_over(batch: Batch) -> bool:

@@ -42,6 +42,7 @@ def deal_hand(command: StartHand, cards: Mapping[Position, Card]) -> tuple[tuple
         carried=command.carried,
         naiko=command.naiko,
         time_banks_ms=command.time_banks_ms,
+        tournament=command.tournament,
     )
     batch = Batch(open_hand(started), cards, command.version, command.now_ms)
     batch.events.append(started)

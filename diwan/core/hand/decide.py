@@ -20,13 +20,24 @@ from diwan.core.hand.commands import (
     ExpireClock,
     HandCommand,
     MoveDeadline,
+    ReleaseRunout,
     StartHand,
     UsePower,
     VoidHand,
 )
-from diwan.core.hand.course import begin_turn, end_round, void
+from diwan.core.hand.course import begin_turn, end_round, run_out, void
 from diwan.core.hand.deal import deal_hand
-from diwan.core.hand.events import Acted, ActionKind, Chips, DeadlineMoved, DecidedBy, HandEvent, Position, Seat
+from diwan.core.hand.events import (
+    Acted,
+    ActionKind,
+    Chips,
+    DeadlineMoved,
+    DecidedBy,
+    HandEvent,
+    Position,
+    RunoutReleased,
+    Seat,
+)
 from diwan.core.hand.evolve import after_acted, after_turn_began, evolve_live
 from diwan.core.hand.state import NOBODY, HandState, LiveHand, Place
 from diwan.core.reasons import Reason
@@ -83,6 +94,8 @@ def advance(state: HandState | None, command: HandCommand, cards: Cards) -> tupl
             return deal_hand(command, cards)
         case MoveDeadline():
             return _move_deadline(state, command, cards)
+        case ReleaseRunout():
+            return _release_runout(state, command, cards)
         case VoidHand():
             live = _live(state)
             batch = Batch(live, cards, command.version, command.now_ms)
@@ -189,6 +202,20 @@ def _act(
     batch = Batch(after, cards, command.version, now_ms)
     batch.events.append(acted)
     return end_round(game, batch)
+
+
+def _release_runout(
+    state: HandState | None, command: ReleaseRunout, cards: Cards
+) -> tuple[tuple[HandEvent, ...], HandState]:
+    live = _live(state)
+    started = live.deal.started
+    if not live.held_until_ms or command.hand_no != started.hand_no:
+        raise Rejected(Reason.RUNOUT_NOT_HELD, hand_no=command.hand_no)
+    if command.is_by_clock and command.now_ms < live.held_until_ms:
+        raise Rejected(Reason.CLOCK_RUNNING, deadline_ms=live.held_until_ms)
+    batch = Batch(live, cards, command.version, command.now_ms)
+    batch.add(RunoutReleased(command.order_id, command.hand_no, command.is_by_clock, command.now_ms))
+    return run_out(GAMES[started.settings.game], batch)
 
 
 def _move_deadline(

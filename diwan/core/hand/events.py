@@ -64,6 +64,21 @@ class NaikoDeal(Struct, frozen=True, gc=False):
     destellos: tuple[int, ...]
 
 
+class TournamentDeal(Struct, frozen=True, gc=False):
+    """What a tournament settles for a hand of its table as it begins.
+
+    ``level`` counts from 1. ``small_blind_place`` is where the small blind stands, though nobody need have posted there.
+    ``round_no`` is the grant that the hand was started by, 0 where hands start by themselves. An all-in waits at most
+    ``hold_ms`` before the rest of its board is dealt (RP-8), 0 not at all.
+    """
+
+    tournament_id: str
+    level: int
+    small_blind_place: Seat | None = None
+    round_no: int = 0
+    hold_ms: int = 0
+
+
 class HandStarted(Struct, frozen=True, tag=True, gc=False):
     """The first event of a hand, complete in itself: a hand is replayed from here without the table before it."""
 
@@ -74,7 +89,7 @@ class HandStarted(Struct, frozen=True, tag=True, gc=False):
     seats: tuple[HandSeat, ...]
     button: Seat
     big_blind_seat: Seat | None  # None in games without blinds: then the first player left of the button begins.
-    dues: tuple[Due, ...]  # in the order in which they are posted; antes first
+    dues: tuple[Due, ...]  # in the order in which they are posted; antes of everybody first
     secret_commitment: bytes  # of this hand's secret, published before any seed was opened
     seeds: tuple[OpenedSeed, ...]  # who contributed to the deck, by seat
     absent: tuple[Seat, ...]  # dealt in, but without a seed
@@ -85,6 +100,7 @@ class HandStarted(Struct, frozen=True, tag=True, gc=False):
     carried: Chips = 0  # dead money of void hands before this one (A6)
     naiko: NaikoDeal | None = None  # of that game only
     time_banks_ms: tuple[int, ...] = ()  # parallel to the seats; empty where nobody has one
+    tournament: TournamentDeal | None = None  # of a tournament's table only
 
 
 class Posted(Struct, frozen=True, tag=True, gc=False):
@@ -193,6 +209,22 @@ class TimeBankBegan(Struct, frozen=True, tag=True, gc=False):
     bank_ms: int
     deadline_ms: int
     began_at_ms: int
+
+
+class RunoutHeld(Struct, frozen=True, tag=True, gc=False):
+    """Nobody has a decision left and cards are still to come: they stay down until the other tables are done (RP-8)."""
+
+    until_ms: int
+    held_at_ms: int
+
+
+class RunoutReleased(Struct, frozen=True, tag=True, gc=False):
+    """The held cards are dealt: the tournament said so by its order, or the time was over by the clock."""
+
+    order_id: str
+    hand_no: int
+    is_by_clock: bool
+    released_at_ms: int
 
 
 class HandVoided(Struct, frozen=True, tag=True, gc=False):
@@ -305,6 +337,8 @@ type HandEvent = (
     | HandEnded
     | DeadlineMoved
     | TimeBankBegan
+    | RunoutHeld
+    | RunoutReleased
     | HandVoided
     | CardGlanced
     | CardSwapped

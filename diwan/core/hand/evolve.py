@@ -26,6 +26,8 @@ from diwan.core.hand.events import (
     HoleCardsDealt,
     Posted,
     PotAwarded,
+    RunoutHeld,
+    RunoutReleased,
     Share,
     TimeBankBegan,
     TurnBegan,
@@ -49,6 +51,8 @@ type InHandEvent = (
     | PotAwarded
     | DeadlineMoved
     | TimeBankBegan
+    | RunoutHeld
+    | RunoutReleased
     | HandVoided
     | CardGlanced
     | CardSwapped
@@ -159,6 +163,10 @@ def evolve_live(state: LiveHand, event: InHandEvent) -> LiveHand:
             return after_deadline_moved(state, event)
         case TimeBankBegan():
             return replace(state, deadline_ms=event.deadline_ms, is_bank_running=True)
+        case RunoutHeld():
+            return replace(state, held_until_ms=event.until_ms)
+        case RunoutReleased():
+            return replace(state, held_until_ms=0, is_released=True)
         case HandVoided():
             return replace(
                 state,

@@ -9,6 +9,7 @@ from diwan.core.hand.commands import (
     ExpireClock,
     HandCommand,
     MoveDeadline,
+    ReleaseRunout,
     StartHand,
     UsePower,
     VoidHand,
@@ -23,6 +24,7 @@ from diwan.core.hand.events import (
     HandEvent,
     HandStarted,
     HandVoided,
+    RunoutReleased,
     TimeBankBegan,
 )
 
@@ -61,9 +63,13 @@ def command_of(event: HandEvent, version: int) -> HandCommand | None:
                 carried=event.carried,
                 naiko=event.naiko,
                 time_banks_ms=event.time_banks_ms,
+                tournament=event.tournament,
             )
         case TimeBankBegan():
             return ExpireClock(event.seat, event.turn, version, event.began_at_ms)
+        case RunoutReleased():
+            order_id, hand_no, at_ms = event.order_id, event.hand_no, event.released_at_ms
+            return ReleaseRunout(order_id, hand_no, version, at_ms, event.is_by_clock)
         case DeadlineMoved():
             return MoveDeadline(event.turn, event.deadline_ms, event.reason, version, event.moved_at_ms)
         case HandVoided():

@@ -88,6 +88,8 @@ class LiveHand(Struct, frozen=True, gc=False):
     banks: tuple[int, ...] = ()  # milliseconds of time bank left at each place; empty where nobody has one
     is_bank_running: bool = False  # the actor's: ``deadline_ms`` is its end
     naiko: NaikoState | None = None
+    held_until_ms: int = 0  # the rest of the board waits until then (RP-8)
+    is_released: bool = False  # it has waited
 
     @property
     def pot(self) -> Chips:

@@ -77,8 +77,9 @@ class Dealt(Struct, frozen=True):
 class TableSeats(Struct, frozen=True):
     """One table after the event of number ``version``.
 
-    ``carried`` is what the table's pot account must hold: chips of void hands before (A6). Of a match no hand moves chips
-    (L12): its entries come by buy-in, stand in the same account (``pool``) while it goes on, and are paid out when it ends.
+    ``carried`` is what the table's pot account must hold: chips of void hands before (A6). Of a match or a tournament no
+    hand moves chips (L12), and a tournament's table moves none at all. A match's entries come by buy-in, stand in the same
+    account (``pool``) while it goes on, and are paid out when it ends.
     """
 
     table_id: str
@@ -136,7 +137,7 @@ def follow(table: TableSeats, event: TableEvent | None, version: int) -> Step:
 
 def _follow(table: TableSeats, event: TableEvent, cause: str) -> Step:
     if isinstance(event, TableCreated):
-        return replace(table, is_match=event.config.chips == "match"), _NOTHING
+        return replace(table, is_match=event.config.chips != "wallet"), _NOTHING
     if table.is_match and isinstance(event, _OF_HANDS):
         return table, _NOTHING
     match event:

@@ -21,6 +21,7 @@ from diwan.core.table.matches import begun_match, ended_match
 from diwan.core.table.pairs import left_stakes
 from diwan.core.table.playing import PlayedEvent, PlayedHand, is_awaited
 from diwan.core.table.state import SeatState, TableState
+from diwan.core.table.tournament.decide import next_release
 from diwan.core.table.waiting.decide import next_hold, next_yield, no_longer_waiting
 
 
@@ -58,7 +59,7 @@ class Batch:
         self._sit_out_by_clock(now_ms)
         if self.state.config.match is not None:
             self._follow_match(now_ms)
-        elif not self.state.is_running:
+        elif not self.state.is_running and self.state.config.tournament is None:
             self._sit_out_busted(now_ms)
             if self.state.is_closing and self.state.carried_from:
                 self.add(CarriedPotReturned(self.state.carried_from, now_ms))
@@ -97,7 +98,7 @@ class Batch:
         if not self.state.is_running or not isinstance(running, LiveHand) or running.asked == NOBODY:
             return False
         seat = self.state.seat(running.deal.seats[running.asked])
-        if seat is None or seat.leaving is None:
+        if seat is None or not _is_played_for(seat):
             return False
         expire = ExpireClock(seat.seat, running.asked_turn, self.state.version, now_ms, decided_by="system")
         self.add_hand(*advance_hand(running, expire, self._cards))
@@ -113,7 +114,8 @@ class Batch:
         return False
 
     def _sit_out_by_clock(self, now_ms: int) -> None:
-        limit = 0 if self.state.config.match is not None else self.state.config.sit_out_after
+        config = self.state.config
+        limit = 0 if config.match is not None or config.tournament is not None else config.sit_out_after
         for seat in self.state.seats:
             if limit and seat.clock_decisions >= limit and not seat.is_sitting_out and seat.leaving is None:
                 self.add(SatOut(seat.seat, "clock", now_ms))
@@ -126,6 +128,9 @@ class Batch:
 
     def _release(self, now_ms: int) -> None:
         """Send home who leaves, or everybody when the table closes; chips still on their way are waited for."""
+        if self.state.config.tournament is not None:
+            while (released := next_release(self.state, now_ms)) is not None:
+                self.add(released)
         for seat in self.state.seats:
             if self._is_going(seat) and seat.pending is None and not self.state.is_in_hand(seat.seat):
                 after = host_after(self.state, seat, now_ms)
@@ -136,6 +141,8 @@ class Batch:
     def _is_going(self, seat: SeatState) -> bool:
         """Say whether a seat is given up: in a match only with its last coin, or with the match (SB-4, SB-38)."""
         match = self.state.match
+        if self.state.config.tournament is not None:
+            return False
         if match is not None and not match.is_ended:
             return seat.stack == 0
         return seat.leaving is not None or self.state.is_closing
@@ -146,3 +153,8 @@ class Batch:
         amount = 0 if self.state.match is not None else seat.stack
         cause = "busted" if is_out else seat.leaving or "table_closed"
         return SeatReleased(seat.seat, seat.player, seat.sitting, amount, cause, now_ms)
+
+
+def _is_played_for(seat: SeatState) -> bool:
+    """Say whether a seat decides nothing any more: its player has left, or was removed from a tournament."""
+    return seat.leaving is not None or (seat.release is not None and seat.release.cause == "removed")

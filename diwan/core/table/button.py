@@ -16,14 +16,15 @@ from msgspec.structs import replace
 from diwan.core.hand.events import Chips, Due, Seat
 from diwan.core.limits import PLAYERS_MIN, SEATS_MAX
 
-type Standing = Literal["playing", "newcomer", "returner"]
+type Standing = Literal["playing", "newcomer", "returner", "arrival"]
 
 
 class Contender(Struct, frozen=True):
     """A seat with chips whose player wants the next hand.
 
     Who is ``playing`` owes nothing beyond the blinds. A newcomer or a returner who does not post waits for the big
-    blind; one who posts is dealt in at once, unless the seat lies between the button and the big blind.
+    blind; one who posts is dealt in at once, unless the seat lies between the button and the big blind. So is an arrival
+    at a tournament's table, who owes nothing and is never dealt in as the small blind (TDA R8, R10).
     """
 
     seat: Seat
@@ -68,11 +69,12 @@ def next_hand_positions(previous: Spots, contenders: Sequence[Contender], small:
     """Return the positions of the hand after ``previous``, or None where fewer than two seats contend.
 
     Where fewer than two of them are ``playing``, nobody waits or posts: the table begins afresh, but nobody has the
-    big blind twice running.
+    big blind twice running. With one who plays and arrivals that is so only where no two could be dealt in otherwise.
     """
     if len(contenders) < PLAYERS_MIN:
         return None
-    if sum(each.standing == "playing" for each in contenders) < PLAYERS_MIN:
+    standings = [each.standing for each in contenders]
+    if standings.count("playing") < PLAYERS_MIN and ("arrival" not in standings or "playing" not in standings):
         contenders = [replace(each, standing="playing", posts=False) for each in contenders]
     by_seat = {each.seat: each for each in contenders}
     big_blind = _clockwise(by_seat, after=previous.big_blind)[0]
@@ -80,9 +82,12 @@ def next_hand_positions(previous: Spots, contenders: Sequence[Contender], small:
     posting = [seat for seat, each in by_seat.items() if _may_post(each, ring)]
     playing = [seat for seat, each in by_seat.items() if each.standing == "playing" or seat == big_blind]
     dealt_in = tuple(sorted({*playing, *posting}))
+    if len(dealt_in) < PLAYERS_MIN:
+        afresh = [replace(each, standing="playing", posts=False) for each in contenders]
+        return next_hand_positions(previous, afresh, small, big)
     spots = _spots(ring, dealt_in)
     dues = _blinds(spots, dealt_in, small, big)
-    for seat in _clockwise(posting, after=big_blind):
+    for seat in _clockwise([each for each in posting if by_seat[each].standing != "arrival"], after=big_blind):
         if by_seat[seat].standing == "returner":
             dues += (Due(seat, "dead_blind", small),)
         dues += (Due(seat, "big_blind", big),)
@@ -124,7 +129,7 @@ def _spots(ring: _Ring, dealt_in: Sequence[Seat]) -> Spots:
 
 def _may_post(contender: Contender, ring: _Ring) -> bool:
     """Say whether somebody who comes in by posting is dealt in now: not between the button and the big blind."""
-    if contender.standing == "playing" or not contender.posts:
+    if contender.standing == "playing" or not (contender.posts or contender.standing == "arrival"):
         return False
     distance = ring.distance(contender.seat)
     last = ring.small_blind - 1 if ring.button is None else ring.button

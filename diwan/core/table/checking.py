@@ -12,6 +12,8 @@ from diwan.core.limits import DECISION_SECONDS_MAX, PLAYERS_MIN, SEATS_MAX, STAC
 from diwan.core.reasons import Reason
 from diwan.core.table.config import TableConfig
 from diwan.core.table.games import BUY_IN_MAX_BLINDS, TABLE_GAMES
+from diwan.core.table.tournament.levels import of_tournament, terms_rules
+from diwan.core.table.tournament.terms import TournamentTerms
 
 NAME_CHARACTERS_MAX: Final = 80
 PAUSE_MS_MAX: Final = 600_000
@@ -27,10 +29,12 @@ def checked(config: TableConfig) -> TableConfig:
     game = TABLE_GAMES.get(config.game)
     if game is None:
         raise Rejected(Reason.SETTING_INVALID, setting="hand.game", why=" or ".join(TABLE_GAMES))
-    config = game.completed_table(config)
+    config = of_tournament(game.completed_table(config))
     for setting, is_right, why in (*_rules(config), *game.setting_rules(config)):
         if not is_right:
             raise Rejected(Reason.SETTING_INVALID, setting=setting, why=why)
+    if config.tournament is not None:  # Nobody buys in.
+        return config
     usual_low, usual_high = game.buy_in_bounds(config)
     low = config.buy_in_min or usual_low
     high = config.buy_in_max or max(low, usual_high)
@@ -64,6 +68,26 @@ def _rules(config: TableConfig) -> Iterator[tuple[str, bool, str]]:
     yield "spectator_delay_events", 0 <= delay <= SPECTATOR_DELAY_MAX, f"0 (none) to {SPECTATOR_DELAY_MAX}"
     yield "bots_fill", 0 <= config.bots_fill <= config.seats, "0 to the number of seats"
     is_match = config.match is not None
-    yield "chips", config.chips == "wallet" or config.game == "sarab", "matches are played in sarab"
+    yield "chips", config.chips != "match" or config.game == "sarab", "matches are played in sarab"
     yield "match", is_match == (config.chips == "match"), "of a table whose chips are a match's, and no other"
-    yield "start", config.start == "automatic", "tables that wait for a grant are opened by tournaments"
+    is_tournament = config.tournament is not None
+    yield "tournament", is_tournament == (config.chips == "tournament"), "of a tournament's table, and no other"
+    is_start = config.start == "automatic" or (is_tournament and config.start == "on_grant")
+    yield "start", is_start, "tables that wait for a grant are opened by tournaments"
+    if config.tournament is not None:
+        yield from _tournament_rules(config, config.tournament)
+
+
+def _tournament_rules(config: TableConfig, terms: TournamentTerms) -> Iterator[tuple[str, bool, str]]:
+    """Yield what must hold of a tournament's table: who sits there, and with what, is the tournament's alone to say."""
+    game = TABLE_GAMES[config.game]
+    yield "hand.game", game.is_for_tournaments, "a game of tournaments"
+    for setting, is_right, why in terms_rules(terms, has_blinds=game.has_blinds):
+        yield f"tournament.{setting}", is_right, why
+    yield "is_private", not config.is_private, "players come by the tournament"
+    yield "bots_fill", config.bots_fill == 0, "bots come by the tournament"
+    yield "buy_in_min", config.buy_in_min == 0, "nobody buys in"
+    yield "buy_in_max", config.buy_in_max == 0, "nobody buys in"
+    sarab = config.hand.sarab
+    # What void hands carry over would belong to nobody once its players are moved.
+    yield "hand.sarab.void_antes", sarab is None or sarab.void_antes == "refund", "refund"

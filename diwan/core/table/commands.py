@@ -11,6 +11,7 @@ from diwan.core.hand.events import Chips, OpenedSeed, Power, Seat
 from diwan.core.table.config import TableConfig
 from diwan.core.table.events import RefusalCount, SeatCause, SeedCommitment
 from diwan.core.table.hosting.commands import HostingCommand
+from diwan.core.table.tournament.commands import TournamentTableCommand
 from diwan.core.table.waiting.commands import WaitingCommand
 
 
@@ -168,5 +169,6 @@ type TableOnlyCommand = (
     | CloseTable
     | HostingCommand
     | WaitingCommand
+    | TournamentTableCommand
 )
 type TableCommand = HandCommand | CapsaCommand | StakeCommand | TableOnlyCommand

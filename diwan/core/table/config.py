@@ -9,6 +9,7 @@ from msgspec import Struct
 from diwan.core.games.capsa.settings import CapsaSettings
 from diwan.core.games.coins import STARTING_COINS, Coins
 from diwan.core.hand.settings import HandSettings
+from diwan.core.table.tournament.terms import TournamentTerms
 
 TIME_BANK_SECONDS = 30
 TIME_BANK_GAIN_SECONDS = 1
@@ -17,8 +18,9 @@ TIME_BANK_GAIN_SECONDS = 1
 HOLD_SECONDS: Final = 60
 """How long a free seat is kept for who waits in line, where the table does not say."""
 
-type ChipSource = Literal["wallet", "match"]
+type ChipSource = Literal["wallet", "match", "tournament"]
 type StartMode = Literal["automatic", "on_grant"]
+"""Hands start by themselves, or each by a grant of the tournament."""
 
 
 class MatchTerms(Struct, frozen=True, kw_only=True):
@@ -58,6 +60,7 @@ class TableConfig(Struct, frozen=True, kw_only=True):
     is_private: bool = False  # only who is invited sees it and sits there (TB-3)
     capsa: CapsaSettings | None = None
     match: MatchTerms | None = None  # of a match's table only
+    tournament: TournamentTerms | None = None  # of a tournament's table only
 
     @property
     def game(self) -> str:

@@ -26,12 +26,14 @@ from diwan.core.hand.commands import (
     AnswerAnchor,
     ExpireClock,
     MoveDeadline,
+    ReleaseRunout,
     StartHand,
     UsePower,
     VoidHand,
 )
 from diwan.core.hand.decide import advance as advance_hand
 from diwan.core.hand.events import NaikoDeal, Position, Seat
+from diwan.core.reasons import Reason
 from diwan.core.table import exchange, joining, pairs, seating
 from diwan.core.table.banks import time_banks
 from diwan.core.table.batch import Batch
@@ -71,6 +73,17 @@ from diwan.core.table.hosting.decide import accepted_by_sitting, decide_hosting
 from diwan.core.table.planning import NextHand
 from diwan.core.table.playing import advance_played
 from diwan.core.table.state import TableState
+from diwan.core.table.tournament.commands import (
+    AddChips,
+    GrantHand,
+    HoldRunouts,
+    ReleaseEntrant,
+    SeatEntrant,
+    SetClock,
+    SetStartMode,
+    TournamentTableCommand,
+)
+from diwan.core.table.tournament.decide import decide_tournament
 from diwan.core.table.waiting.commands import ExpireHold, StopWaiting, WaitForSeat, WaitingCommand
 from diwan.core.table.waiting.decide import decide_waiting
 
@@ -101,6 +114,8 @@ def advance(state: TableState | None, command: TableCommand, cards: Cards) -> St
     match command:
         case Act() | AllIn() | ExpireClock() | UsePower() | AnswerAnchor() | MoveDeadline() | VoidHand():
             return _in_hand(state, command, cards)
+        case ReleaseRunout():
+            return _in_hand(state, command, cards)
         case SaveDraft() | LockSet() | Unlock() | AnswerCall() | ExpireCapsaClock():
             return _in_hand(state, command, cards)
         case ProposeStake() | AcceptStake() | EndStake() | LeaveStakes():
@@ -121,6 +136,8 @@ def advance(state: TableState | None, command: TableCommand, cards: Cards) -> St
             return _one(state, _opening(command))
         case ClaimTable():
             return _claim(state, command)
+        case SeatEntrant() | ReleaseEntrant() | AddChips() | SetClock() | SetStartMode() | GrantHand() | HoldRunouts():
+            return _directed(state, command, cards)
         case CreateTable():
             raise Rejected("UNEXPECTED", why="a table is created once")
         case CloseTable():
@@ -138,6 +155,8 @@ def _seats(state: TableState, command: _SeatCommand, cards: Cards) -> Step:
     # Who guesses a code is not told that there was a table.
     if state.is_closed and not isinstance(command, JoinByCode):
         raise Rejected("TABLE_CLOSED", table_id=state.table_id)
+    if state.config.tournament is not None:
+        raise Rejected(Reason.TOURNAMENT_TABLE, table_id=state.table_id)
     batch = Batch(state, cards)
     match command:
         case RequestSeat():
@@ -165,7 +184,16 @@ def _seats(state: TableState, command: _SeatCommand, cards: Cards) -> Step:
     return batch.events, batch.state
 
 
-type _InPoker = Act | AllIn | ExpireClock | UsePower | AnswerAnchor | MoveDeadline | VoidHand
+def _directed(state: TableState, command: TournamentTableCommand, cards: Cards) -> Step:
+    if state.is_closed:
+        raise Rejected(Reason.TABLE_CLOSED, table_id=state.table_id)
+    batch = Batch(state, cards)
+    batch.add(decide_tournament(state, command))
+    batch.settle(command.now_ms)
+    return batch.events, batch.state
+
+
+type _InPoker = Act | AllIn | ExpireClock | UsePower | AnswerAnchor | MoveDeadline | ReleaseRunout | VoidHand
 type _InCapsa = SaveDraft | LockSet | Unlock | AnswerCall | ExpireCapsaClock
 
 
@@ -184,7 +212,7 @@ def _stakes(state: TableState, command: StakeCommand) -> Step:
 
 
 def _start(state: TableState, command: StartNextHand, cards: Cards) -> Step:
-    plan = plan_next_hand(state)
+    plan = plan_next_hand(state, command.now_ms)
     if plan is None:
         raise Rejected("UNEXPECTED", why="a hand is running, the table closes or fewer than two can play")
     batch = Batch(state, cards)
@@ -218,6 +246,7 @@ def _poker_start(state: TableState, plan: NextHand, command: StartNextHand) -> S
         carried=plan.carried,
         naiko=NaikoDeal(command.carousel, plan.destellos) if plan.draws_carousel else None,
         time_banks_ms=time_banks(state, plan.seats),
+        tournament=plan.tournament,
     )
 
 

@@ -11,6 +11,7 @@ from diwan.core.games.capsa.stakes import StakeEvent
 from diwan.core.hand.events import Chips, HandEvent, Seat
 from diwan.core.table.config import TableConfig
 from diwan.core.table.hosting.events import HostingEvent
+from diwan.core.table.tournament.events import TournamentTableEvent
 from diwan.core.table.waiting.events import WaitingEvent
 
 type MatchResult = Literal["won", "abandoned", "cancelled"]
@@ -249,4 +250,6 @@ type TableOnlyEvent = (
     | MatchStarted
     | MatchEnded
 )
-type TableEvent = HandEvent | CapsaOnlyEvent | StakeEvent | HostingEvent | WaitingEvent | TableOnlyEvent
+type TableEvent = (
+    HandEvent | CapsaOnlyEvent | StakeEvent | HostingEvent | WaitingEvent | TournamentTableEvent | TableOnlyEvent
+)

@@ -44,6 +44,8 @@ from diwan.core.hand.events import (
     HoleCardsDealt,
     Posted,
     PotAwarded,
+    RunoutHeld,
+    RunoutReleased,
     Seat,
     TimeBankBegan,
     TurnBegan,
@@ -91,6 +93,19 @@ from diwan.core.table.hosting.evolve import evolve as evolve_hosting
 from diwan.core.table.hosting.state import Hosting
 from diwan.core.table.playing import PlayedEvent, evolve_played
 from diwan.core.table.state import Departure, Entry, MatchState, Pending, SeatState, SeedExchange, TableState
+from diwan.core.table.tournament.events import (
+    ChipsAdded,
+    ClockSet,
+    EntrantReleased,
+    EntrantReleaseOrdered,
+    EntrantSeated,
+    HandGranted,
+    RunoutHoldSet,
+    StartModeSet,
+)
+from diwan.core.table.tournament.state import Release
+from diwan.core.table.tournament.state import evolve as evolve_directed
+from diwan.core.table.tournament.state import opened as directed_at_first
 from diwan.core.table.waiting.events import SeatHeld, SeatWanted, WaitEnded
 from diwan.core.table.waiting.state import evolve as evolve_line
 
@@ -101,7 +116,8 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
     """Return the table after one more event; the first must be ``TableCreated``."""
     if state is None:
         assert isinstance(event, TableCreated), "a table's stream begins with TableCreated"  # noqa: S101
-        return TableState(event.table_id, event.config, 1, hosting=Hosting(event.host))
+        directed = directed_at_first(event.config.tournament, event.config.start)
+        return TableState(event.table_id, event.config, 1, hosting=Hosting(event.host), directed=directed)
     version = state.version + 1
     match event:
         case TurnBegan() | BettingRoundEnded() | BoardDealt() | BetReturned() | Posted() | HoleCardsDealt():
@@ -112,7 +128,7 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
             return replace(state, version=version, hand=evolve_played(state.hand, event))
         case CardGlanced() | CardSwapped() | AnchorDeclared() | AnchorAnswered() | DestellosReturned():
             return replace(at_table(state, event), version=version, hand=evolve_played(state.hand, event))
-        case WindowOpened() | AnchorSettled():
+        case WindowOpened() | AnchorSettled() | RunoutHeld() | RunoutReleased():
             return replace(state, version=version, hand=evolve_played(state.hand, event))
         case CapsaStarted() | SetLocked() | Answered():
             return replace(at_table(state, event), version=version, hand=evolve_played(state.hand, event))
@@ -155,6 +171,10 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
             return replace(state, version=version, line=evolve_line(state.line, event))
         case InvitationSent() | InvitationAnswered() | InvitationRevoked() | GuestJoined() | GuestRemoved():
             return replace(state, version=version, hosting=evolve_hosting(state.hosting, event))
+        case ClockSet() | StartModeSet() | HandGranted() | RunoutHoldSet():
+            return replace(state, version=version, directed=evolve_directed(state.directed, event))
+        case EntrantSeated() | EntrantReleaseOrdered() | EntrantReleased() | ChipsAdded():
+            return replace(_entrants_changed(state, event), version=version)
         case _:
             return replace(_seats_changed(state, event), version=version)
 
@@ -207,6 +227,33 @@ def _seats_changed(state: TableState, event: _SeatEvent) -> TableState:
             return _departed(_without(state, event.seat), event)
 
 
+type _EntrantEvent = EntrantSeated | EntrantReleaseOrdered | EntrantReleased | ChipsAdded
+
+
+def _entrants_changed(state: TableState, event: _EntrantEvent) -> TableState:
+    if isinstance(event, EntrantSeated):
+        seated = SeatState(
+            event.seat,
+            event.player,
+            event.is_bot,
+            event.move_id,
+            post_at_once=False,
+            stack=event.stack,
+            is_funded=True,
+            destellos=event.destellos,
+            time_bank_ms=event.time_bank_ms,
+        )
+        return replace(state, seats=tuple(sorted((*state.seats, seated), key=lambda each: each.seat)))
+    seat = _seat(state, event.seat)
+    match event:
+        case EntrantReleaseOrdered():
+            return _with(state, replace(seat, release=Release(event.move_id, event.cause)))
+        case EntrantReleased():
+            return _without(state, event.seat)
+        case ChipsAdded():
+            return _with(state, replace(seat, stack=seat.stack + event.amount))
+
+
 def _departed(state: TableState, event: SeatReleased) -> TableState:
     oldest = event.released_at_ms - state.config.return_minutes * _MINUTE_MS
     kept = (each for each in state.departures if each.at_ms >= oldest and each.player != event.player)
@@ -242,6 +289,8 @@ def _hand_started(state: TableState, event: HandStarted | CapsaStarted) -> Table
     )
     if isinstance(event, CapsaStarted):
         return started
+    if event.tournament is not None and event.tournament.round_no:
+        started = replace(started, directed=replace(started.directed, used_no=event.tournament.round_no))
     started = _with_banks(started, event.time_banks_ms)
     return started if event.naiko is None else _with_destellos(started, event.naiko.destellos)
 

@@ -31,6 +31,7 @@ from diwan.core.table.planning import (
     plan_with_powers,
 )
 from diwan.core.table.state import SeatState, TableState
+from diwan.core.table.tournament.planning import at_level, in_tournament, opens_at_ms
 
 BUY_IN_MIN_BLINDS: Final = 20
 BUY_IN_MAX_BLINDS: Final = 100
@@ -44,6 +45,9 @@ class TableGame:
 
     has_blinds: ClassVar[bool] = True
     """Whether a newcomer or returner waits for the big blind or posts (RULES.md 'joining')."""
+
+    is_for_tournaments: ClassVar[bool] = True
+    """Whether tournaments are played in it."""
 
     def completed(self, hand: HandSettings) -> HandSettings:
         """Return a table's settings of its hands with the defaults of this game in them."""
@@ -149,6 +153,7 @@ class CapsaTable(TableGame):
     """Capsa: no betting; settings of its own, and a reserve that everybody dealt in must cover."""
 
     has_blinds: ClassVar[bool] = False
+    is_for_tournaments: ClassVar[bool] = False
 
     def completed_table(self, config: TableConfig) -> TableConfig:
         """Return the settings with what follows from the scoring."""
@@ -180,12 +185,24 @@ TABLE_GAMES: Final[Mapping[str, TableGame]] = {
 }
 
 
-def plan_next_hand(state: TableState) -> NextHand | None:
-    """Return the hand that would begin now, or None: one runs, the table pauses or closes, or too few can play."""
+def plan_next_hand(state: TableState, now_ms: int) -> NextHand | None:
+    """Return the hand that would begin now, or None: one runs, the table pauses or closes, or too few can play.
+
+    A tournament's table also waits for its clock and for grants.
+    """
     if state.is_running or state.is_closing or state.is_closed or state.hosting.is_paused:
         return None
     able = able_seats(state)
-    return TABLE_GAMES[state.config.game].plan(state, able) if len(able) >= PLAYERS_MIN else None
+    if len(able) < PLAYERS_MIN:
+        return None
+    game, terms = TABLE_GAMES[state.config.game], state.config.tournament
+    if terms is None:
+        return game.plan(state, able)
+    opens = opens_at_ms(state, now_ms)
+    if opens is None or now_ms < opens:
+        return None
+    plan = game.plan(at_level(state, terms, now_ms), able)
+    return None if plan is None else in_tournament(state, terms, plan, now_ms)
 
 
 def able_seats(state: TableState) -> list[SeatState]:

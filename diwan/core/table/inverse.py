@@ -63,6 +63,17 @@ from diwan.core.table.hosting.events import (
 from diwan.core.table.hosting.inverse import hosting_command_of
 from diwan.core.table.playing import played_command_of
 from diwan.core.table.state import TableState
+from diwan.core.table.tournament.events import (
+    ChipsAdded,
+    ClockSet,
+    EntrantReleased,
+    EntrantReleaseOrdered,
+    EntrantSeated,
+    HandGranted,
+    RunoutHoldSet,
+    StartModeSet,
+)
+from diwan.core.table.tournament.inverse import tournament_command_of
 from diwan.core.table.waiting.events import SeatHeld, SeatWanted, WaitEnded
 from diwan.core.table.waiting.inverse import waiting_command_of
 
@@ -104,6 +115,10 @@ def command_of(event: TableEvent, state: TableState | None) -> TableCommand | No
             return CloseTable(event.closed_by, event.closing_at_ms)
         case SeatReleased() | TableClosed() | CarriedPotReturned() | MatchStarted() | MatchEnded():
             return None
+        case EntrantSeated() | EntrantReleaseOrdered() | EntrantReleased() | ChipsAdded():
+            return tournament_command_of(event, state)
+        case ClockSet() | StartModeSet() | HandGranted() | RunoutHoldSet():
+            return tournament_command_of(event, state)
         case SeatWanted() | SeatHeld() | WaitEnded():
             return waiting_command_of(event)
         case InvitationSent() | InvitationAnswered() | InvitationRevoked() | JoinCodeIssued() | JoinCodeRevoked():
@@ -127,7 +142,7 @@ def command_of(event: TableEvent, state: TableState | None) -> TableCommand | No
 
 
 def _start_command(event: HandStarted, state: TableState | None) -> StartNextHand:
-    plan = None if state is None else plan_next_hand(state)
+    plan = None if state is None else plan_next_hand(state, event.started_at_ms)
     return StartNextHand(
         event.hand_id,
         event.deck_root,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from diwan.core.games.capsa.settings import CapsaSettings
 from diwan.core.games.naiko.carousel import gained
 from diwan.core.games.sarab import following_deal, forced_dues
-from diwan.core.hand.events import Chips, Due, HandSeat, Power, Seat
+from diwan.core.hand.events import Chips, Due, HandSeat, Power, Seat, TournamentDeal
 from diwan.core.hand.rules import CURRENT_RULES_VERSION
 from diwan.core.hand.settings import HandSettings, NaikoSettings
 from diwan.core.hand.state import EndedHand
@@ -35,6 +35,8 @@ class NextHand(Struct, frozen=True):
     destellos: tuple[int, ...] = ()
     draws_carousel: bool = False
     capsa: CapsaSettings | None = None  # of that game only, which takes nothing of ``settings``
+    small_blind_place: Seat | None = None  # of games with blinds
+    tournament: TournamentDeal | None = None  # of a tournament's table only
 
 
 class Drawn(Struct, frozen=True):
@@ -51,7 +53,14 @@ def plan_with_blinds(state: TableState, able: Sequence[SeatState]) -> NextHand |
         return None
     seats = _dealt([seat for seat in able if seat.seat in positions.dealt_in])
     spots = positions.spots
-    return NextHand(state.config.hand, seats, spots.button, spots.big_blind, positions.dues)
+    return NextHand(
+        state.config.hand,
+        seats,
+        spots.button,
+        spots.big_blind,
+        positions.dues,
+        small_blind_place=spots.small_blind,
+    )
 
 
 def plan_with_powers(state: TableState, able: Sequence[SeatState]) -> NextHand | None:
@@ -92,10 +101,12 @@ def _positions(state: TableState, able: Sequence[SeatState]) -> Positions | None
     small, big = state.config.hand.small_blind, state.config.hand.big_blind
     if state.spots is None:
         return first_hand_positions(able[0].seat, [seat.seat for seat in able], small, big)
-    return next_hand_positions(state.spots, [_contender(seat) for seat in able], small, big)
+    return next_hand_positions(state.spots, [_contender(state, seat) for seat in able], small, big)
 
 
-def _contender(seat: SeatState) -> Contender:
+def _contender(state: TableState, seat: SeatState) -> Contender:
+    if seat.is_new and state.config.tournament is not None:
+        return Contender(seat.seat, "arrival")
     if seat.is_new:
         return Contender(seat.seat, "newcomer", seat.post_at_once)
     return Contender(seat.seat, "returner" if seat.hands_missed else "playing", seat.post_at_once)

@@ -11,6 +11,7 @@ from diwan.core.table.config import TableConfig
 from diwan.core.table.events import CarriedShare, Entrant, MatchPlace, MatchResult, SeatCause, SeedCommitment
 from diwan.core.table.hosting.state import Hosting
 from diwan.core.table.playing import PlayedHand
+from diwan.core.table.tournament.state import Directed, Release
 from diwan.core.table.waiting.state import Line
 
 
@@ -44,6 +45,7 @@ class SeatState(Struct, frozen=True):
     leaving: SeatCause | None = None
     destellos: int = 0
     time_bank_ms: int | None = None  # None until first dealt in: whole
+    release: Release | None = None  # of a tournament's table: the order to leave
 
 
 class SeedExchange(Struct, frozen=True):
@@ -113,6 +115,7 @@ class TableState(Struct, frozen=True):
     line: Line = Line()  # who waits for a seat
     hosting: Hosting = Hosting()  # of a private table, and what an operator has set
     match: MatchState | None = None  # of a match's table, once it has started
+    directed: Directed = Directed()  # of a tournament's table: clock, grants
     stakes: PairStakes = PairStakes()  # of Capsa: stakes that pairs agreed upon for themselves (CS-62)
 
     @property

@@ -1,10 +1,10 @@
 """Bytes that were once written are read for ever, to the same records and the same verdicts (H2, H4, P6).
 
 ``events_v1.json`` holds a body of every event of schema 1, ``events_naiko_v1.json``, ``events_capsa_v1.json``,
-``events_hosting_v1.json``, ``events_waiting_v1.json``, ``events_carried_v1.json``, ``events_clocks_v1.json`` and
-``events_match_v1.json`` what these games, private tables, the line for a seat, carried chips, time banks and matches added to
-it, ``log_v1.json`` a table's whole log. None is ever made anew: a change of schema
-adds a file of its own beside them. They were written by ``python -m tests.golden.wire.writing``.
+``events_hosting_v1.json``, ``events_waiting_v1.json``, ``events_carried_v1.json``, ``events_clocks_v1.json``,
+``events_match_v1.json`` and ``events_tournament_table_v1.json`` what these games, private tables, the line for a seat,
+carried chips, time banks, matches and tournaments' tables added to it, ``log_v1.json`` a table's whole log. None is ever
+made anew: a change of schema adds a file of its own beside them. They were written by ``python -m tests.golden.wire.writing``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from tests.golden.wire.writing import (
     LOG,
     MATCH_EVENTS,
     NAIKO_EVENTS,
+    TOURNAMENT_EVENTS,
     WAITING_EVENTS,
     core_kind,
 )
@@ -54,6 +55,10 @@ CORPUS |= {f"{name}.ledger": kept for name, kept in json.loads(Path(LEDGER_EVENT
 CORPUS |= {
     name if name not in CORPUS else f"{name}.waiting": kept
     for name, kept in json.loads(Path(WAITING_EVENTS).read_text()).items()
+}
+CORPUS |= {
+    name if name not in CORPUS else f"{name}.tournament": kept
+    for name, kept in json.loads(Path(TOURNAMENT_EVENTS).read_text()).items()
 }
 RECORDED = json.loads(Path(LOG).read_text())
 

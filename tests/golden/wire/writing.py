@@ -10,11 +10,12 @@ import msgspec
 
 from diwan.core.games.capsa.events import CapsaOnlyEvent
 from diwan.core.games.capsa.stakes import StakeEvent
-from diwan.core.hand.events import Acted, HandEvent, HandStarted, NaikoEvent, TimeBankBegan
+from diwan.core.hand.events import Acted, HandEvent, HandStarted, NaikoEvent, RunoutHeld, RunoutReleased, TimeBankBegan
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import StreamKind
 from diwan.core.table.events import CarriedPotReturned, MatchEnded, MatchStarted, TableCreated, TableOnlyEvent
 from diwan.core.table.hosting.events import HostingEvent, SettingsChanged
+from diwan.core.table.tournament.events import TournamentTableEvent
 from diwan.core.table.waiting.events import WaitingEvent
 from diwan.verifier import verify_stream
 from diwan.wire.events import encode
@@ -28,16 +29,22 @@ CLOCK_EVENTS = Path(__file__).with_name("events_clocks_v1.json")
 MATCH_EVENTS = Path(__file__).with_name("events_match_v1.json")
 LEDGER_EVENTS = Path(__file__).with_name("events_ledger_v1.json")
 WAITING_EVENTS = Path(__file__).with_name("events_waiting_v1.json")
+TOURNAMENT_EVENTS = Path(__file__).with_name("events_tournament_table_v1.json")
 LOG = Path(__file__).with_name("log_v1.json")
 KINDS = (*get_args(HandEvent.__value__), *get_args(TableOnlyEvent.__value__), LedgerCommitted)
 CAPSA_KINDS = (*get_args(CapsaOnlyEvent.__value__), *get_args(StakeEvent.__value__))
 WAITING_KINDS = get_args(WaitingEvent.__value__)
+TOURNAMENT_KINDS = (*get_args(TournamentTableEvent.__value__), RunoutHeld, RunoutReleased)
 HOSTING_KINDS = get_args(HostingEvent.__value__)
 NONCE = bytes(range(16))
 
 
 def core_kind(name: str) -> type:
-    return next(kind for kind in (*KINDS, *CAPSA_KINDS, *HOSTING_KINDS, *WAITING_KINDS) if kind.__name__ == name)
+    return next(
+        kind
+        for kind in (*KINDS, *CAPSA_KINDS, *HOSTING_KINDS, *WAITING_KINDS, *TOURNAMENT_KINDS)
+        if kind.__name__ == name
+    )
 
 
 def filled(annotation, number: int = 7):
@@ -101,6 +108,11 @@ def written_waiting_events() -> dict:
     return written_events((*WAITING_KINDS, SettingsChanged))
 
 
+def written_tournament_events() -> dict:
+    """Tournaments' tables, which came to schema 1 later: events of their own, terms, and what a hand begins with."""
+    return written_events((*TOURNAMENT_KINDS, TableCreated, HandStarted))
+
+
 def written_events(kinds: tuple[type, ...] = KINDS) -> dict:
     from tests.unit.wire.strategies import reveal_of
 
@@ -141,6 +153,7 @@ def main() -> None:
         (MATCH_EVENTS, written_match_events),
         (LEDGER_EVENTS, written_ledger_events),
         (WAITING_EVENTS, written_waiting_events),
+        (TOURNAMENT_EVENTS, written_tournament_events),
         (LOG, written_log),
     ):
         if not path.exists():

@@ -104,7 +104,7 @@ class Table:
             commitments = tuple(SeedCommitment(o.seat, seed_commitment(hand_id, o.seat, o.seed)) for o in opened)
             self.when(CommitSeeds(number, commitments, self.now))
         drawn = Drawn()
-        if (plan := plan_next_hand(self.state)) is not None:
+        if (plan := plan_next_hand(self.state, self.now)) is not None:
             drawn = draw_for(plan, self.secret, hand_id)
         following = bytes([number % 256]) * 32
         return self.when(StartNextHand(hand_id, ROOT, opened, following, self.now, drawn.button, drawn.carousel))

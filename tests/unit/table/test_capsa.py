@@ -147,7 +147,7 @@ def test_a_reserve_that_only_one_covers_makes_no_hand():
     table = CapsaTable("ann", "ben", amount=RESERVE)
     table.when(ProposeStake(0, 1, 20, table.now))
     table.when(AcceptStake(1, 0, 20, table.now))
-    assert plan_next_hand(table.state) is None
+    assert plan_next_hand(table.state, table.now) is None
     assert [short.reserve for short in capsa.shortages(table.state, able_seats(table.state))] == [2 * RESERVE]
 
 

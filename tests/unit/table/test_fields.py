@@ -2,7 +2,7 @@
 
 import pytest
 
-from diwan.api.event.v1 import hand_pb2, table_pb2
+from diwan.api.event.v1 import hand_pb2, table_pb2, tournament_table_pb2
 from diwan.core.hand.settings import HandSettings
 from diwan.core.table.config import TableConfig
 from services.table.fields import config
@@ -37,6 +37,7 @@ def test_every_setting_of_the_contract_is_read():
         "start": table_pb2.START_MODE_ON_GRANT, "is_private": True, "hold_seconds": 5,
         "time_bank_seconds": 1, "time_bank_gain_seconds": 2, "spectator_delay_events": 3,
         "match": table_pb2.MatchTerms(entry_fee=5),
+        "tournament": tournament_table_pb2.TournamentTerms(table_no=3),
     }  # fmt: skip
     of_hand = {
         "limit": "pot_limit", "small_blind": 3, "big_blind": 4, "short_allins_add_up": False,

@@ -362,10 +362,10 @@ def test_a_pause_lets_the_hand_end_and_no_other_begin():
     table.start()
     table.pause()
     table.fold_out()
-    assert plan_next_hand(table.state) is None
+    assert plan_next_hand(table.state, table.now) is None
     assert table.refused(SetPaused(PAUSED, "hal", AS_HOST, table.now))[0] == "PAUSED_ALREADY"
     table.pause(is_paused=False)
-    assert plan_next_hand(table.state) is not None
+    assert plan_next_hand(table.state, table.now) is not None
     assert table.refused(SetPaused(GOING_ON, "hal", AS_HOST, table.now))[0] == "NOT_PAUSED"
 
 
@@ -374,7 +374,7 @@ def test_an_operator_pauses_a_public_table():
     table.seat("ann")
     table.seat("ben")
     table.when(SetPaused(PAUSED, "operator 7", AS_OPERATOR, table.now))
-    assert plan_next_hand(table.state) is None
+    assert plan_next_hand(table.state, table.now) is None
 
 
 # ---- settings -----------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ _SMALL = {
     "seat": 8,
     "button": 8,
     "big_blind_seat": 8,
+    "small_blind_place": 8,
     "eligible": 8,
     "absent": 8,
     "index": 8,

@@ -20,6 +20,7 @@ from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.table import events as table
 from diwan.core.table.config import ChipSource, StartMode
 from diwan.core.table.hosting import events as hosting
+from diwan.core.table.tournament import events as tournament
 from diwan.core.table.waiting import events as waiting
 from diwan.wire import events as wire
 from diwan.wire.mapping import named
@@ -32,7 +33,8 @@ HAND_EVENTS = get_args(hand.HandEvent.__value__)
 CAPSA_EVENTS = (*get_args(capsa.CapsaOnlyEvent.__value__), *get_args(stakes.StakeEvent.__value__))
 HOSTING_EVENTS = get_args(hosting.HostingEvent.__value__)
 WAITING_EVENTS = get_args(waiting.WaitingEvent.__value__)
-TABLE_EVENTS = (*HOSTING_EVENTS, *WAITING_EVENTS, *get_args(table.TableOnlyEvent.__value__))
+TOURNAMENT_EVENTS = get_args(tournament.TournamentTableEvent.__value__)
+TABLE_EVENTS = (*HOSTING_EVENTS, *WAITING_EVENTS, *TOURNAMENT_EVENTS, *get_args(table.TableOnlyEvent.__value__))
 EVERY_EVENT = (*HAND_EVENTS, *CAPSA_EVENTS, *TABLE_EVENTS, LedgerCommitted)
 PAYLOADS = {field.message_type.name: field for field in Envelope.DESCRIPTOR.oneofs_by_name["payload"].fields}
 
