@@ -14,7 +14,7 @@ def raise_alarm(kind: str, message: str) -> None:
     """Tell operations.
 
     Kinds: ``fork`` (store and bus disagree), ``poison`` (a stream was set aside), ``shredding`` (old secrets remain),
-    ``reconcile`` (the ledger does not add up).
+    ``reconcile`` (the ledger does not add up), ``standing`` (a copy of a table was damaged, and left aside).
     """
     ALARMS.labels(kind).inc()
     _log.error("alarm", kind=kind, message=message)

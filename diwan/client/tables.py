@@ -1,11 +1,20 @@
 """Tables: open, sit, play, watch, look back."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 from diwan.api.event.v1 import table_pb2
-from diwan.api.table.v1 import capsa_pb2, exclusions_pb2, history_pb2, lobby_pb2, notices_pb2, view_pb2, waiting_pb2
+from diwan.api.table.v1 import (
+    capsa_pb2,
+    exclusions_pb2,
+    history_pb2,
+    lobby_pb2,
+    notices_pb2,
+    replay_pb2,
+    view_pb2,
+    waiting_pb2,
+)
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1.table_service_pb2_grpc import TableServiceStub
 from diwan.client.connection import Connection, subject_of
@@ -17,6 +26,11 @@ from diwan.client.streams import PATIENCE_SECONDS, Watching
 
 type MyHand = history_pb2.MyHand
 """A line of a player's own hands, as the contract has it."""
+
+type Replay = replay_pb2.GetReplayResponse
+"""A hand as somebody could have seen it, as the contract has it."""
+
+type Eyes = Literal["", "spectator", "seat", "auditor"]
 
 
 def new_request_id() -> str:
@@ -335,6 +349,42 @@ class Tables:
         """Return a hand's events as they are stored."""
         request = pb.GetHandRequest(hand_id=hand_id, on_behalf_of=player)
         return await self._connection.unary(self._stub.GetHand, request)
+
+    async def replay(
+        self,
+        hand_id: str,
+        eyes: Eyes = "",
+        *,
+        seat: int | None = None,
+        reason: str = "",
+        case_id: str = "",
+        player: str = "",
+        after_version: int = 0,
+        page_size: int = 100,
+    ) -> Replay:
+        """Return a hand moment by moment, all pages: through the own seat, or whose eyes are named.
+
+        Whoever of the house sees hidden cards gives a reason, and the look is an event of the table.
+        """
+        request = replay_pb2.GetReplayRequest(
+            hand_id=hand_id,
+            eyes=replay_pb2.ReplayEyes.Value(f"REPLAY_EYES_{eyes.upper() or 'UNSPECIFIED'}"),
+            seat=seat,
+            reason=reason,
+            case_id=case_id,
+            on_behalf_of=player,
+            after_version=after_version,
+            page_size=page_size,
+        )
+        answer = await self._connection.unary(self._stub.GetReplay, request)
+        moments = list(answer.moments)
+        while answer.next_page_token:
+            request.page_token = answer.next_page_token
+            answer = await self._connection.unary(self._stub.GetReplay, request)
+            moments += answer.moments
+        del answer.moments[:]
+        answer.moments.extend(moments)
+        return answer
 
     async def hands(
         self, *, table_id: str = "", player: str = "", page_size: int = 100

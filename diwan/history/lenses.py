@@ -17,15 +17,22 @@ def own_positions(events: Iterable[object], seat: Seat) -> tuple[Position, ...]:
     seen: dict[Position, None] = {}
     dealt: tuple[Seat, ...] = ()
     for event in events:
-        match event:
-            case HandStarted() | CapsaStarted():
-                dealt = tuple(each.seat for each in event.seats)
-            case HoleCardsDealt() | ThirteenDealt() if seat in dealt:
-                seen |= dict.fromkeys(event.holdings[dealt.index(seat)])
-            case CardGlanced(seat=who, position=position) if who == seat:
-                seen[position] = None
-            case CardSwapped(seat=who, taken=position) if who == seat:
-                seen[position] = None
-            case _:
-                pass
+        if isinstance(event, HandStarted | CapsaStarted):
+            dealt = tuple(each.seat for each in event.seats)
+        for who, positions in shown_alone(event, dealt):
+            if who == seat:
+                seen |= dict.fromkeys(positions)
     return tuple(seen)
+
+
+def shown_alone(event: object, dealt: tuple[Seat, ...]) -> tuple[tuple[Seat, tuple[Position, ...]], ...]:
+    """Return what an event shows to seats alone; ``dealt`` are the seats of its hand."""
+    match event:
+        case HoleCardsDealt(holdings=holdings) | ThirteenDealt(holdings=holdings):
+            return tuple(zip(dealt, holdings, strict=False))
+        case CardGlanced(seat=who, position=position):
+            return ((who, (position,)),)
+        case CardSwapped(seat=who, taken=position):
+            return ((who, (position,)),)
+        case _:
+            return ()

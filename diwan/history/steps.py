@@ -58,7 +58,7 @@ def hand_steps(entries: Iterable[Entry], extra: Iterable[Reveal] = ()) -> tuple[
     steps: list[Step] = []
     command_id: bytes | None = None
     for entry in entries:
-        time_left = _time_left(reader.state, entry.event)
+        time_left = time_left_of(reader.state, entry.event)
         reader.follow(entry)
         steps.append(_step(entry, reader, time_left, is_first=entry.command_id != command_id))
         command_id = entry.command_id
@@ -73,19 +73,30 @@ def _step(entry: Entry, reader: Reader, time_left_ms: int | None, *, is_first: b
         recorded_at_ms=entry.recorded_at_ms,
         seat=seat_of(event),
         what=describe(event, reader.cards, entry.recorded_at_ms, () if live is None else live.deal.seats),
-        decided_by=event.decided_by
-        if isinstance(event, Acted | AnchorAnswered | HandVoided | SetLocked | SettingClosed | Answered)
-        else None,
+        decided_by=decided_by_of(event),
         seats=() if live is None else _seat_lines(live, reader),
         pot=live.pot if isinstance(live, LiveHand) else 0,
         board=tuple(map(reader.cards.get, live.board)) if isinstance(live, LiveHand) else (),
         time_left_ms=time_left_ms,
-        event=event.kind if isinstance(event, Withheld) else type(event).__name__,
+        event=kind_of(event),
         is_first_of_command=is_first,
     )
 
 
-def _time_left(before: PlayedHand | None, event: TableEvent | Withheld) -> int | None:
+def decided_by_of(event: TableEvent | Withheld) -> DecidedBy | None:
+    """Return who decided; None where nothing was decided."""
+    if isinstance(event, Acted | AnchorAnswered | HandVoided | SetLocked | SettingClosed | Answered):
+        return event.decided_by
+    return None
+
+
+def kind_of(event: TableEvent | Withheld) -> str:
+    """Return the kind of an event, also of one that is withheld."""
+    return event.kind if isinstance(event, Withheld) else type(event).__name__
+
+
+def time_left_of(before: PlayedHand | None, event: TableEvent | Withheld) -> int | None:
+    """Return what was left on the clock when a decision arrived; ``before`` is the hand before it. None elsewhere."""
     if isinstance(event, Acted | AnchorAnswered) and isinstance(before, LiveHand):
         return before.asked_until_ms - event.received_at_ms
     if isinstance(event, DraftSaved | SetLocked | SetUnlocked | Answered) and isinstance(before, LiveCapsa):

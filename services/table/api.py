@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 
-from diwan.api.table.v1 import exclusions_pb2, history_pb2, hosting_pb2, notices_pb2, waiting_pb2
+from diwan.api.table.v1 import exclusions_pb2, history_pb2, hosting_pb2, notices_pb2, replay_pb2, waiting_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.calls import Call
 from diwan.chassis.pace import Pace
@@ -16,6 +16,7 @@ from services.table.lobby import Lobby, coming, conditions_for, view_of
 from services.table.notices import NoticeBoard
 from services.table.opening import Openings
 from services.table.play import TableStreams, result_message
+from services.table.replays import Replays
 from services.table.seats import Seats
 from services.table.tables import Tables
 
@@ -35,6 +36,7 @@ class TableServicer(TableStreams):
         exclusions: Exclusions,
         board: NoticeBoard,
         pace: Pace,
+        replays: Replays,
     ) -> None:
         super().__init__(tables, pace)
         self._seats = seats
@@ -45,6 +47,7 @@ class TableServicer(TableStreams):
         self._creation = creation
         self._exclusions = exclusions
         self._board = board
+        self._replays = replays
 
     # ---- tables -----------------------------------------------------------------------------------------------------
 
@@ -150,6 +153,10 @@ class TableServicer(TableStreams):
     async def GetMyHand(self, request: history_pb2.GetMyHandRequest, call: Call) -> history_pb2.GetMyHandResponse:
         """Tell a player's own hand step by step, as the seat saw it."""
         return await self._hands.told(request, call)
+
+    async def GetReplay(self, request: replay_pb2.GetReplayRequest, call: Call) -> replay_pb2.GetReplayResponse:
+        """Return a hand as somebody could have seen it, moment by moment."""
+        return await self._replays.answer(request, call)
 
     # ---- private tables ---------------------------------------------------------------------------------------------
 

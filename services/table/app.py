@@ -40,10 +40,12 @@ from services.table.names import Names
 from services.table.notices import NoticeBoard
 from services.table.opening import Openings
 from services.table.projections import CONSUMER
+from services.table.replays import Replays
 from services.table.saga import BuyIns, Wallet, WalletUnknown
 from services.table.seats import Seats
 from services.table.settings import TableSettings
 from services.table.shredding import keep_shredding
+from services.table.standing import Standing
 from services.table.tables import Tables
 from services.table.wallet import GrpcWallet
 
@@ -90,7 +92,8 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         stack.push_async_callback(consumer.close)
         wallet = await _wallet(settings, stack)
         index, names, buy_ins = Index(database), Names(database), BuyIns(wallet)
-        tables = Tables(store, vault, index, buy_ins, names, settings.instance)
+        standing = Standing(database, store)
+        tables = Tables(store, vault, index, buy_ins, names, settings.instance, standing)
         await tables.begin()
         # What stands by now lives as long as the process: no collection need look at it again.
         gc.freeze()
@@ -104,7 +107,10 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         creation = Creation(tables, index, hosts, store, clock.now_ms)
         lobby = Lobby(tables, index, clock.now_ms)
         board = NoticeBoard(feed, index, lambda: consumer.last_seq, clock.now_ms)
-        servicer = TableServicer(tables, seats, openings, hands, lobby, hosts, creation, exclusions, board, pace)
+        replays = Replays(hands, openings, store, standing, names, clock.now_ms)
+        servicer = TableServicer(
+            tables, seats, openings, hands, lobby, hosts, creation, exclusions, board, pace, replays
+        )
         yield Service(
             served=[Served(DESCRIPTOR.services_by_name["TableService"], servicer), served_feed(feed)],
             background={
@@ -113,6 +119,7 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
                 "shredding": partial(keep_shredding, vault),
                 "pulse": tables.keep_beating,
                 "names": names.keep_looking_up,
+                "standing": standing.keep_writing,
                 "notices": board.keep_looking,
             },
             on_drain=tables.hand_over,

@@ -57,15 +57,15 @@ class Hands:
         last = place.last_version
         limit = last - place.first_version + 1 if last else EVENTS_OF_A_RUNNING_HAND
         events = await self._store.read(place.table_id, place.first_version - 1, limit)
-        if not viewer.is_staff and await self._is_private(place.table_id):
-            self._check_known(place, events, viewer)
+        if not viewer.is_staff and await self.is_private(place.table_id):
+            self.check_known(place, events, viewer)
         if not last:
-            events = await self._as_far_as_shown(place.table_id, events, viewer)
+            events = await self.as_far_as_shown(place.table_id, events, viewer)
         return pb.GetHandResponse(
             table_id=str(place.table_id), events=map(stored_event_message, events), is_ended=bool(last)
         )
 
-    async def _as_far_as_shown(self, table_id: UUID, events: list[StoredEvent], viewer: Viewer) -> list[StoredEvent]:
+    async def as_far_as_shown(self, table_id: UUID, events: list[StoredEvent], viewer: Viewer) -> list[StoredEvent]:
         """Return of a running hand what the viewer may see of its table; raises HAND_NOT_FOUND where that is nothing."""
         newest = (await self._tables.get(table_id)).hub.version_for(viewer.player)
         seen = [event for event in events if event.version <= newest]
@@ -73,7 +73,7 @@ class Hands:
             raise Rejected("HAND_NOT_FOUND")
         return seen
 
-    def _check_known(self, place: HandPlace, events: Iterable[StoredEvent], viewer: Viewer) -> None:
+    def check_known(self, place: HandPlace, events: Iterable[StoredEvent], viewer: Viewer) -> None:
         """Raise INVITATION_REQUIRED unless the viewer was dealt in, or may see the table where it is alive."""
         try:
             _check_played(events, viewer)
@@ -83,7 +83,8 @@ class Hands:
                 raise
             let_in(actor, viewer)
 
-    async def _is_private(self, table_id: UUID) -> bool:
+    async def is_private(self, table_id: UUID) -> bool:
+        """Say whether a table is private."""
         actor = self._tables.find(table_id)
         return await self._index.is_private(table_id) if actor is None else actor.state.config.is_private
 

@@ -1,6 +1,7 @@
 """Names to show, from the directory: they are no events, may change, and can be removed (DESIGN 4)."""
 
 import asyncio
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import structlog
@@ -24,6 +25,11 @@ class Names(dict[str, str]):
         """Look a player up soon; views show the id until then."""
         if not self._wanted.full():
             self._wanted.put_nowait(player)
+
+    async def of(self, players: Iterable[str]) -> Mapping[str, str]:
+        """Return the names that the directory has for players now; raises what reading it raises."""
+        await self._look_up(sorted(set(players)))
+        return {player: self[player] for player in players if player in self}
 
     async def keep_looking_up(self) -> None:
         """Look up who was asked for."""

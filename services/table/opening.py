@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from uuid import UUID, uuid4
 
+import msgspec
+
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
@@ -13,7 +15,7 @@ from diwan.chassis.vault import HandVault
 from diwan.core.decider import Rejected
 from diwan.core.fairness import CommittedDeck, Reveal, Secret, deal
 from diwan.core.games.capsa.events import CapsaStarted, DraftSaved, SetLocked
-from diwan.core.hand.events import HandEnded, HandStarted
+from diwan.core.hand.events import HandEnded, HandStarted, Seat
 from diwan.core.hashing import request_hash
 from diwan.core.table.commands import RecordOpening
 from diwan.core.table.events import TableEvent
@@ -23,6 +25,7 @@ from diwan.wire.events import decode
 from diwan.wire.mapping import write_reveals
 from diwan.wire.stored import stored_message
 from services.table import fields
+from services.table.cards import DeckLost
 from services.table.ids import opening_id_of
 from services.table.loaded import HandPlace
 from services.table.tables import Tables
@@ -58,6 +61,37 @@ class OpenedHand:
             if seat.player == player:
                 return seat.seat
         return None
+
+
+class Looking(msgspec.Struct, frozen=True):
+    """Who looks, in which role, through whose eyes ("seat:3" or "auditor"), and why."""
+
+    opened_by: str
+    role: str
+    lens: str
+    reason: str = ""
+    case_id: str = ""
+
+
+class Look(msgspec.Struct, frozen=True):
+    """Cards that were opened, and the version of the event that says so; 0 where none had to."""
+
+    reveals: tuple[Reveal, ...]
+    version: int
+
+    def __repr__(self) -> str:
+        return f"Look({len(self.reveals)} cards withheld, version={self.version})"
+
+
+def looking(opened_by: str, role: str, lens: str, reason: str, case_id: str) -> Looking:
+    """Return who looks and why; raises FIELD_INVALID for a reason or case that is none."""
+    return Looking(
+        opened_by,
+        role,
+        lens,
+        fields.short_text(reason, "reason", fields.REASON_CHARACTERS_MAX),
+        fields.short_text(case_id, "case_id", fields.CASE_CHARACTERS_MAX),
+    )
 
 
 class Openings:
@@ -102,12 +136,44 @@ class Openings:
 
     async def own_reveals(self, hand: OpenedHand, player: str, call: Call, place: HandPlace) -> tuple[Reveal, ...]:
         """Return the proofs of a player's own cards, recorded as by `open_hand`; raises as it does."""
+        return (await self.own_look(hand, player, str(call.caller.role), place)).reveals
+
+    async def own_look(self, hand: OpenedHand, player: str, role: str, place: HandPlace) -> "Look":
+        """Show a player the own seat's cards, recorded once a hand that has ended; raises as `open_hand` does."""
         seat = hand.seat_of(player)
         if hand.started is None or seat is None:
             raise Rejected("NOT_IN_HAND")
-        request = pb.OpenHandRequest(hand_id=hand.started.hand_id)
-        deck = await self._opened_for_player(request, player, call, place, hand, hand.started, seat)
-        return tuple(deck.reveals(hand.holdings[seat]))
+        secret = await self._secret(hand.started.hand_id)
+        version = 0
+        if hand.is_ended:
+            # The seat's own stream tells these cards while the hand runs; later looks are recorded, once a hand.
+            command_id = opening_id_of(place.table_id, hand.started.hand_id, player)
+            who = Looking(player, role, f"seat:{seat}")
+            version = await self.recorded(who, hand.started.hand_id, command_id, place.table_id)
+        return Look(tuple(_deck(hand.started, secret).reveals(hand.holdings[seat])), version)
+
+    async def look(self, who: "Looking", hand: OpenedHand, seats: Iterable[Seat], place: HandPlace) -> "Look":
+        """Show somebody of the house the cards of seats, after the look itself was recorded.
+
+        Raises HAND_NOT_SETTLED, REASON_REQUIRED or SECRET_DESTROYED.
+        """
+        if hand.started is None:
+            raise Rejected("HAND_NOT_FOUND")
+        if not hand.is_ended:
+            raise Rejected("HAND_NOT_SETTLED")
+        if not who.reason:
+            raise Rejected("REASON_REQUIRED")
+        deck = _deck(hand.started, await self._secret(hand.started.hand_id))
+        # An auditor's every look is an event of its own.
+        version = await self.recorded(who, hand.started.hand_id, uuid4(), place.table_id)
+        return Look(tuple([reveal for seat in seats for reveal in deck.reveals(hand.holdings[seat])]), version)
+
+    async def shown_before(self, hand: OpenedHand, seats: Iterable[Seat]) -> tuple[Reveal, ...]:
+        """Return the cards of seats for a look that is recorded already; raises SECRET_DESTROYED."""
+        if hand.started is None:
+            raise Rejected("HAND_NOT_FOUND")
+        deck = _deck(hand.started, await self._secret(hand.started.hand_id))
+        return tuple([reveal for seat in seats for reveal in deck.reveals(hand.holdings[seat])])
 
     async def _opened_for_player(
         self,
@@ -122,9 +188,9 @@ class Openings:
         secret = await self._secret(started.hand_id)
         if hand.is_ended:
             # The seat's own stream tells these cards while the hand runs; later looks are recorded, once a hand.
-            lens = f"seat:{seat}"
+            who = looking(player, str(call.caller.role), f"seat:{seat}", request.reason, request.case_id)
             command_id = opening_id_of(place.table_id, started.hand_id, player)
-            await self._record(request, player, str(call.caller.role), lens, command_id, place.table_id)
+            await self.recorded(who, started.hand_id, command_id, place.table_id)
         return _deck(started, secret)
 
     async def _for_auditor(
@@ -140,33 +206,28 @@ class Openings:
         secret = await self._secret(started.hand_id)
         lens = f"seat:{request.seat}" if request.HasField("seat") else "auditor"
         # An auditor's every look is an event of its own.
-        await self._record(request, call.caller.subject, "auditor", lens, uuid4(), place.table_id)
+        who = looking(call.caller.subject, "auditor", lens, request.reason, request.case_id)
+        await self.recorded(who, started.hand_id, uuid4(), place.table_id)
         if request.HasField("seat"):
             return _response(_deck(started, secret), hand, [request.seat])
         response = _response(_deck(started, secret), hand, sorted(hand.holdings))
         response.secret = bytes(secret)
         return response
 
-    async def _record(
-        self, request: pb.OpenHandRequest, opened_by: str, role: str, lens: str, command_id: UUID, table_id: UUID
-    ) -> None:
+    async def recorded(self, who: "Looking", hand_id: str, command_id: UUID, table_id: UUID) -> int:
+        """Record a look as an event; returns its version."""
         actor = await self._tables.get(table_id)
-        await actor.ask(
+        answer = await actor.ask(
             lambda _: RecordOpening(
-                request.hand_id,
-                opened_by,
-                role,
-                lens,
-                fields.short_text(request.reason, "reason", fields.REASON_CHARACTERS_MAX),
-                fields.short_text(request.case_id, "case_id", fields.CASE_CHARACTERS_MAX),
-                actor.clock.now_ms(),
+                hand_id, who.opened_by, who.role, who.lens, who.reason, who.case_id, actor.clock.now_ms()
             ),
             command_id=command_id,
-            caller=opened_by,
-            asker=opened_by,
+            caller=who.opened_by,
+            asker=who.opened_by,
             # Later looks of the same kind are the first one again, whatever reason they give.
-            request_hash=request_hash("OpenHand", f"{request.hand_id}/{opened_by}/{lens}".encode()),
+            request_hash=request_hash("OpenHand", f"{hand_id}/{who.opened_by}/{who.lens}".encode()),
         )
+        return answer.first_version
 
     async def _secret(self, hand_id: str) -> Secret:
         try:
@@ -178,7 +239,11 @@ class Openings:
 
 
 def _deck(started: StartedEvent, secret: Secret) -> CommittedDeck:
-    return deal(started.hand_id, secret, {each.seat: each.seed for each in started.seeds})
+    """Return the deck of a hand; raises `DeckLost` rather than show a card that was not dealt."""
+    deck = deal(started.hand_id, secret, {each.seat: each.seed for each in started.seeds})
+    if deck.root != started.deck_root:
+        raise DeckLost(f"the secret of hand {started.hand_id} gives another deck than the log's")
+    return deck
 
 
 def _response(deck: CommittedDeck, hand: OpenedHand, seats: Sequence[int]) -> pb.OpenHandResponse:

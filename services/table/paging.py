@@ -36,5 +36,22 @@ def after_token(token: str, scope: bytes = b"") -> tuple[int, UUID] | None:
     return parsed
 
 
+def moment_token(after_version: int, opened_version: int, scope: bytes) -> str:
+    """Return an opaque, URL-safe token for where a page of a replay ended, and for the look that it is part of."""
+    return base64.urlsafe_b64encode(f"{after_version}/{opened_version}/{_digest(scope)}".encode()).decode().rstrip("=")
+
+
+def after_moment(token: str, scope: bytes) -> tuple[int, int]:
+    """Return the (version, version of the look) that a token stands for; raises PAGE_TOKEN_INVALID."""
+    try:
+        after, opened, digest = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode().split("/")
+        parsed = int(after), int(opened)
+    except (ValueError, UnicodeDecodeError):
+        raise Rejected("PAGE_TOKEN_INVALID") from None
+    if not all(0 <= number < 2**62 for number in parsed) or digest != _digest(scope):
+        raise Rejected("PAGE_TOKEN_INVALID")
+    return parsed
+
+
 def _digest(scope: bytes) -> str:
     return sha256(scope).hexdigest()[:_SCOPE_CHARACTERS]

@@ -28,6 +28,7 @@ from services.table.loading import BROKEN, CLAIMS_A_COMMIT, Loader
 from services.table.names import Names
 from services.table.pulse import BEAT_SECONDS, Pulse
 from services.table.saga import BuyIns
+from services.table.standing import Standing
 from services.table.watchers import HEARTBEAT_SECONDS
 
 RENEW_SECONDS: Final = 1.5
@@ -64,12 +65,14 @@ class Tables:
         buy_ins: BuyIns,
         names: Names,
         instance: str,
+        standing: Standing,
     ) -> None:
         self._store = store
         self._vault = vault
         self._index = index
         self._buy_ins = buy_ins
         self._names = names
+        self._standing = standing
         # Two processes of one name, by mistake or while one is replaced, must not take each other for themselves.
         self._owner = f"{instance}{_LIFE}{secrets.token_hex(4)}"
         self._actors: dict[UUID, Actor] = {}
@@ -208,6 +211,7 @@ class Tables:
     def _retire(self, actor: Actor) -> None:
         if self._actors.get(actor.table_id) is actor:
             del self._actors[actor.table_id]
+            self._standing.forget(actor.table_id)
         for tables in self._seated.values():
             tables.discard(actor.table_id)
         self._seated = {player: tables for player, tables in self._seated.items() if tables}
@@ -225,6 +229,7 @@ class Tables:
                     if begun is not None:
                         ended = HandPlace(actor.table_id, begun.first_version, at.version)
                         self._hands[actor.state.hand_id] = ended
+                    self._standing.note(actor.table_id, actor.state, stored[-1].hash)
                 case BuyInRequested():
                     self._seated.setdefault(event.player, set()).add(actor.table_id)
                     self._names.want(event.player)

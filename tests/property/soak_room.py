@@ -23,8 +23,10 @@ from services.table.index import SittingLine
 from services.table.lobby import Lobby
 from services.table.notices import NoticeBoard
 from services.table.opening import Openings
+from services.table.replays import Replays
 from services.table.saga import BuyIns
 from services.table.seats import Seats
+from services.table.standing import Standing
 from services.table.stream import chain_hashes
 from services.table.tables import Tables
 
@@ -166,6 +168,13 @@ class MemoryIndex:
         return [line for line in self._store.sittings if line.table_id in since]
 
 
+class NoCopies:
+    """No copy of a table is ever there: what lies before a hand is folded from the beginning."""
+
+    async def run(self, _work):
+        return None
+
+
 class NoExclusions:
     async def of(self, _player):
         return Kept()
@@ -174,6 +183,9 @@ class NoExclusions:
 class Names(dict):
     def want(self, player):
         pass
+
+    async def of(self, _players):
+        return {}
 
 
 class RichWallet:
@@ -194,20 +206,23 @@ class Room:
         self.store = MemoryStore()
         self.vault = MemoryVault()
         index, pace, buy_ins = MemoryIndex(self.store), NoLimit(), BuyIns(RichWallet())
-        self.tables = Tables(self.store, self.vault, index, buy_ins, Names(), "soak")
+        standing = Standing(NoCopies(), self.store)
+        self.tables = Tables(self.store, self.vault, index, buy_ins, Names(), "soak", standing)
         openings = Openings(self.tables, self.store, self.vault)
+        hands = Hands(self.tables, openings, self.store, index)
         hosts = Hosts(self.tables, index, Names(), pace, now_ms, hosted_max=9)
         self.servicer = TableServicer(
             self.tables,
             Seats(self.tables, self.store, index, buy_ins, pace, NoExclusions(), tables_per_player_max=9),
             openings,
-            Hands(self.tables, openings, self.store, index),
+            hands,
             Lobby(self.tables, index, now_ms),
             hosts,
             Creation(self.tables, index, hosts, self.store, now_ms),
             NoExclusions(),
             NoticeBoard(MemoryFeed(self.store), index, lambda: len(self.store.feed), now_ms),
             pace,
+            Replays(hands, openings, self.store, standing, Names(), now_ms),
         )
 
     def call(self, subject, role=Role.PLAYER):

@@ -28,6 +28,7 @@ BOTS_MAY_CALL = {
             "GetHand",
             "ListMyHands",
             "GetMyHand",
+            "GetReplay",
         ),
     )
 }

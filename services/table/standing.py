@@ -1,0 +1,179 @@
+"""How tables stood between hands, kept now and then: what lies before an old hand need not be folded anew (H5).
+
+What is kept is a copy. One that is missing, of another shape or damaged costs time and nothing else.
+"""
+
+import asyncio
+from functools import partial
+from hashlib import sha256
+from typing import Any, Final, get_type_hints
+from uuid import UUID
+
+import asyncpg
+import msgspec
+import structlog
+from msgspec.structs import replace
+
+from diwan.chassis.alarms import raise_alarm
+from diwan.chassis.database import Connection, Database
+from diwan.chassis.store import EventStore, StoredEvent
+from diwan.core.games.capsa.events import CapsaStarted
+from diwan.core.hand.events import HandStarted
+from diwan.core.hashing import hashed
+from diwan.core.table.evolve import evolve
+from diwan.core.table.state import TableState
+from diwan.wire.events import decode
+from services.table.loaded import BrokenStream
+
+EVENTS_BETWEEN: Final = 512
+"""So many events at most are folded before a hand, give or take a hand: some milliseconds."""
+
+EVENTS_A_READ: Final = 500
+"""Read and folded in one go while reading back; live tables are served in between."""
+
+WAITING_MAX: Final = 1_000
+"""Copies that wait to be written; beyond that new ones are left out, as any may be."""
+
+_log = structlog.get_logger(__name__)
+
+_FIELDS: Final = tuple(name for name in TableState.__struct_fields__ if name != "hand")
+_Kept: Final[Any] = msgspec.defstruct(
+    "_Kept", [(name, hint) for name, hint in get_type_hints(TableState).items() if name in _FIELDS], frozen=True
+)
+"""A table without its hand: the next one begins by an event that says all of it."""
+
+_DECODER: Final = msgspec.msgpack.Decoder(_Kept)
+LAYOUT: Final = sha256(repr(msgspec.inspect.type_info(_Kept)).encode()).digest()[:8]
+"""Changes with every field of the state, so that nothing is read as what it was not written as."""
+
+_BEFORE: Final = """
+select version, stream_hash, body, digest from table_standing
+where table_id = $1 and version < $2 and layout = $3 order by version desc limit 1
+"""
+_KEEP: Final = """
+insert into table_standing (table_id, version, layout, stream_hash, body, digest) values ($1, $2, $3, $4, $5, $6)
+on conflict (table_id, version) do update
+set layout = excluded.layout, stream_hash = excluded.stream_hash, body = excluded.body, digest = excluded.digest
+"""
+
+type _Row = tuple[UUID, int, bytes, bytes, bytes, bytes]
+
+
+def written(state: TableState) -> bytes:
+    """Return a table's state without its hand, as it is kept."""
+    return msgspec.msgpack.encode(_Kept(*[getattr(state, name) for name in _FIELDS]))
+
+
+def read(body: bytes) -> TableState:
+    """Return a state that was written; raises `msgspec.MsgspecError`."""
+    kept = _DECODER.decode(body)
+    return TableState(**{name: getattr(kept, name) for name in _FIELDS})
+
+
+class Standing:
+    """Keeps copies of tables between hands, and reads a table as it stood before any hand."""
+
+    def __init__(self, database: Database, store: EventStore) -> None:
+        self._database = database
+        self._store = store
+        self._kept_at: dict[UUID, int] = {}
+        self._rows: asyncio.Queue[_Row] = asyncio.Queue(WAITING_MAX)
+
+    # ---- keeping ----------------------------------------------------------------------------------------------------
+
+    def note(self, table_id: UUID, state: TableState, stream_hash: bytes) -> None:
+        """Keep a table as it stands now, if none of its hands runs and the last copy is long ago."""
+        if state.is_running or state.version - self._kept_at.get(table_id, -EVENTS_BETWEEN) < EVENTS_BETWEEN:
+            return
+        if self._rows.full():
+            return
+        self._kept_at[table_id] = state.version
+        body = written(state)
+        digest = _digest(table_id, state.version, stream_hash, body)
+        self._rows.put_nowait((table_id, state.version, LAYOUT, stream_hash, body, digest))
+
+    def forget(self, table_id: UUID) -> None:
+        """Let a table go that lives here no more."""
+        self._kept_at.pop(table_id, None)
+
+    async def keep_writing(self) -> None:
+        """Write what was noted, for as long as the service runs."""
+        while True:
+            rows = [await self._rows.get()]
+            while not self._rows.empty():
+                rows.append(self._rows.get_nowait())
+            try:
+                await self._database.run(partial(_write, rows))
+            except Exception as error:
+                # A copy that is not kept costs time when an old hand is asked for, and nothing else.
+                _log.warning("standing_not_kept", rows=len(rows), error=repr(error))
+
+    # ---- reading back -----------------------------------------------------------------------------------------------
+
+    async def before(self, table_id: UUID, first_version: int) -> TableState:
+        """Return a table as it stood before an event with which a hand begins; raises `BrokenStream`."""
+        known, before = await self._nearest(table_id, first_version), first_version
+        while known is not None:
+            state, stream_hash = known
+            following = await self._store.read(table_id, state.version, 1)
+            if following and following[0].prev_hash == stream_hash:
+                return await self._folded(table_id, state, first_version)
+            raise_alarm("standing", f"table {table_id}: the copy at version {state.version} is of another stream")
+            before = state.version
+            known = await self._nearest(table_id, before)
+        return await self._folded(table_id, None, first_version)
+
+    async def _nearest(self, table_id: UUID, before: int) -> tuple[TableState, bytes] | None:
+        """Return the newest copy that is older than a version and whole, with the stream's hash at it."""
+        while True:
+            row = await self._database.run(partial(_nearest_row, table_id, before))
+            if row is None:
+                return None
+            before, stream_hash, body, digest = row
+            try:
+                if _digest(table_id, before, stream_hash, body) == digest:
+                    state = read(body)
+                    if state.version == before and state.table_id == str(table_id):
+                        return state, stream_hash
+            except msgspec.MsgspecError:
+                pass
+            raise_alarm("standing", f"table {table_id}: the copy at version {before} is damaged")
+
+    async def _folded(self, table_id: UUID, state: TableState | None, first_version: int) -> TableState:
+        version, kept_at = (0, 0) if state is None else (state.version, state.version)
+        while version < first_version - 1:
+            page = await self._store.read(table_id, version, min(EVENTS_A_READ, first_version - 1 - version))
+            if not page:
+                break
+            for stored in page:
+                if stored.version != version + 1:
+                    raise BrokenStream(f"version {stored.version} follows {version}")
+                event: Any = decode(stored.type_id, stored.schema_v, stored.body).event
+                is_start = isinstance(event, HandStarted | CapsaStarted)
+                if is_start and state is not None and version - kept_at >= EVENTS_BETWEEN:
+                    kept_at = version
+                    self._note_read(table_id, state, stored)
+                state, version = evolve(state, event), stored.version
+            await asyncio.sleep(0)
+        if state is None or version != first_version - 1:
+            raise BrokenStream(f"stream {table_id} ends at {version}, before version {first_version}")
+        return replace(state, hand=None)
+
+    def _note_read(self, table_id: UUID, state: TableState, following: StoredEvent) -> None:
+        """Keep what was passed while reading back: whoever asks next finds it."""
+        if not self._rows.full():
+            body = written(state)
+            digest = _digest(table_id, state.version, following.prev_hash, body)
+            self._rows.put_nowait((table_id, state.version, LAYOUT, following.prev_hash, body, digest))
+
+
+async def _write(rows: list[_Row], connection: Connection) -> None:
+    await connection.executemany(_KEEP, rows)
+
+
+async def _nearest_row(table_id: UUID, before: int, connection: Connection) -> asyncpg.Record | None:
+    return await connection.fetchrow(_BEFORE, table_id, before, LAYOUT)
+
+
+def _digest(table_id: UUID, version: int, stream_hash: bytes, body: bytes) -> bytes:
+    return hashed("standing/v1", table_id.bytes, version, stream_hash, LAYOUT, body)
