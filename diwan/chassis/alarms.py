@@ -14,7 +14,8 @@ def raise_alarm(kind: str, message: str) -> None:
     """Tell operations.
 
     Kinds: ``fork`` (store and bus disagree), ``poison`` (a stream was set aside), ``shredding`` (old secrets remain),
-    ``reconcile`` (the ledger does not add up), ``standing`` (a copy of a table was damaged, and left aside).
+    ``reconcile`` (the ledger does not add up), ``standing`` (a copy of a table was damaged, and left aside),
+    ``index`` (a hand cannot be read for the index).
     """
     ALARMS.labels(kind).inc()
     _log.error("alarm", kind=kind, message=message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stamina.instrumentation
 import typer
 
-from diwan.cli import doctor, hands, phh, play, prepare, replay, scenarios, tables, token, up, witness
+from diwan.cli import doctor, find, hands, phh, play, prepare, replay, scenarios, tables, token, up, witness
 from diwan.cli.demo.command import demo
 from diwan.cli.reconcile.command import run as reconcile
 from diwan.cli.wallet import command as wallet
@@ -31,6 +31,7 @@ app.command("token")(token.token)
 app.add_typer(tables.app, name="tables")
 app.command("play")(play.play)
 app.command("replay")(replay.replay)
+app.command("find")(find.find)
 app.add_typer(wallet.app, name="wallet")
 app.command("reconcile")(reconcile)
 app.command("hands")(hands.hands)

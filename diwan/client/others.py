@@ -1,6 +1,7 @@
 """The other services: audit, bots, and every service's feed. All methods raise `DiwanError`."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 from diwan.api.audit.v1 import audit_service_pb2
 from diwan.api.audit.v1.audit_service_pb2_grpc import AuditServiceStub
@@ -9,6 +10,10 @@ from diwan.api.bots.v1.bots_service_pb2_grpc import BotsServiceStub
 from diwan.api.feed.v1 import feed_service_pb2
 from diwan.api.feed.v1.feed_service_pb2_grpc import FeedServiceStub
 from diwan.client.connection import Connection
+
+type HandFilter = audit_service_pb2.HandFilter
+type FoundHand = audit_service_pb2.FoundHand
+"""A hand as the audit's index has it."""
 
 
 class Audit:
@@ -37,6 +42,26 @@ class Audit:
         """Return what was found about a hand."""
         request = audit_service_pb2.GetHandVerdictRequest(hand_id=hand_id)
         return await self._connection.unary(self._stub.GetHandVerdict, request)
+
+    async def find_page(
+        self, sought: HandFilter | Mapping[str, Any], *, page_size: int = 100, page_token: str = ""
+    ) -> audit_service_pb2.FindHandsResponse:
+        """Return a page of hands that fit, newest first; ``sought`` has the fields of HandFilter."""
+        wanted = sought if isinstance(sought, audit_service_pb2.HandFilter) else audit_service_pb2.HandFilter(**sought)
+        request = audit_service_pb2.FindHandsRequest(filter=wanted, page_size=page_size, page_token=page_token)
+        return await self._connection.unary(self._stub.FindHands, request)
+
+    async def find_hands(
+        self, sought: HandFilter | Mapping[str, Any], *, page_size: int = 100
+    ) -> AsyncIterator[FoundHand]:
+        """Iterate over hands that fit, newest first; ``sought`` has the fields of HandFilter."""
+        token = ""
+        while True:
+            page = await self.find_page(sought, page_size=page_size, page_token=token)
+            for hand in page.hands:
+                yield hand
+            if not (token := page.next_page_token):
+                return
 
 
 class Bots:

@@ -10,6 +10,8 @@ from diwan.chassis.calls import Call
 from diwan.chassis.database import Database
 from diwan.core.decider import Rejected
 from services.audit.projections import NumberedFinding, findings_in, status_in, verdict_in
+from services.audit.search.messages import page_message, sought_of
+from services.audit.search.questions import find_in
 
 _is_hand_id = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 _SERVICES = {feed_id: service for service, feed_id in FEEDS.items()}
@@ -54,6 +56,12 @@ class AuditServicer:
             detail=found.detail,
             acts=found.acts,
             reveals=found.reveals,
+        )
+
+    async def FindHands(self, request: pb.FindHandsRequest, call: Call) -> pb.FindHandsResponse:
+        sought = sought_of(request.filter)
+        return page_message(
+            await self._database.run(lambda c: find_in(c, sought, request.page_size, request.page_token))
         )
 
 

@@ -23,6 +23,7 @@ from services.audit.api import AuditServicer
 from services.audit.hands import HandVerifier
 from services.audit.keeping import Keeper
 from services.audit.money import LedgerExaminer, TableExaminer
+from services.audit.search.indexer import HandIndexer
 from services.audit.settings import AuditSettings
 from services.audit.standing import Standing
 
@@ -47,7 +48,7 @@ async def build(settings: AuditSettings) -> AsyncIterator[Service]:
             "table": Keeper(FEEDS["table"], StreamKind.TABLE, TableExaminer(), on_hand_ended=verifier.wake),
             "wallet": Keeper(FEEDS["wallet"], StreamKind.LEDGER, LedgerExaminer()),
         }
-        background = {"hands": verifier.run}
+        background = {"hands": verifier.run, "index": HandIndexer(database).run}
         for service, keeper in keepers.items():
             source = RemoteFeed(
                 _address(settings, service),

@@ -19,11 +19,13 @@ from diwan.core.hashing import ChainHead, chain_start, feed_leaf
 from diwan.core.log import LoggedEvent, StreamKind
 from diwan.core.merkle import EMPTY_ROOT
 from diwan.core.register import Edge, grow
+from diwan.core.table.events import HandOpened, RefusalsRecorded
 from diwan.verifier.chain import LogReader
 from diwan.verifier.report import Fault, Rule
 from diwan.wire.events import Event
 from services.audit import statements
 from services.audit.findings import Finding, record
+from services.audit.search.indexer import note
 
 _NUL: Final = b"\\u0000"
 
@@ -186,6 +188,8 @@ class Keeper:
                     statements.HAND_ENDED, stored.stream_id, head.running_hand, stored.version, event.global_seq
                 )
                 head.running_hand = None
+            case HandOpened() | RefusalsRecorded():
+                await note(connection, stored.stream_id, stored.version, said)
             case _:
                 pass
 

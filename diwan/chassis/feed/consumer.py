@@ -172,7 +172,7 @@ class Consumer:
         try:
             self.last_seq = await self._database.run(lambda c: self._unit(c, events))
         except Exception as error:
-            if _is_passing(error):
+            if is_passing(error):
                 raise
             # One of them is at fault: one by one, the others are not held up by it.
             for event in events:
@@ -184,7 +184,7 @@ class Consumer:
                 self.last_seq = await self._database.run(lambda c: self._unit(c, [event]))
                 return
             except Exception as error:
-                if _is_passing(error):
+                if is_passing(error):
                     raise
                 if attempt == ATTEMPTS:
                     await self._set_aside(event, error)
@@ -285,7 +285,8 @@ class Consumer:
         return int(freed or 0)
 
 
-def _is_passing(error: Exception) -> bool:
+def is_passing(error: Exception) -> bool:
+    """Say whether the surroundings failed, not what was to be applied: it is worth trying again as it is."""
     if isinstance(error, asyncpg.PostgresError):
         return (error.sqlstate or "08")[:2] in _PASSING
     return isinstance(

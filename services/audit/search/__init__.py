@@ -1,0 +1,1 @@
+"""The index of hands: made from the kept feed, and what it is asked (find)."""
