@@ -215,6 +215,18 @@ def verify_hand(events: Iterable[LoggedEvent], hand_id: str, deck: Sequence[Card
 
     ``deck`` are all cards by position where they are known, from `open_hand`: then no card of Capsa is unseen.
     """
+    return check_hand(events, hand_id, deck)[0]
+
+
+def check_hand(
+    events: Iterable[LoggedEvent], hand_id: str, deck: Sequence[Card] = ()
+) -> tuple[Report, tuple[Entry, ...]]:
+    """Do as `verify_hand`, and return the hand's own part of the events beside it, as far as they could be read."""
+    entries: list[Entry] = []
+    return _check(events, hand_id, deck, entries), tuple(entries)
+
+
+def _check(events: Iterable[LoggedEvent], hand_id: str, deck: Sequence[Card], entries: list[Entry]) -> Report:
     check: HandCheck | None = None
     try:
         uuid_bytes(hand_id)
@@ -225,6 +237,7 @@ def verify_hand(events: Iterable[LoggedEvent], hand_id: str, deck: Sequence[Card
                 check.secrets = commitments.check(entry.event, entry.version)
             commitments.take(entry)
             if check is not None:
+                entries.append(entry)
                 check.take(entry)
                 if check.is_over:
                     return check.report(hand_id)

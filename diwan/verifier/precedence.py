@@ -8,8 +8,11 @@ from diwan.core.fairness import SEED_BYTES, seed_commitment
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandStarted, Seat
 from diwan.core.table.events import SecretCommitted, SeedsCommitted
-from diwan.history.entries import Entry
+from diwan.history.entries import Entry, Withheld
 from diwan.verifier.report import Fault, Rule
+
+COMMITTING = frozenset({"SecretCommitted", "SeedsCommitted", "HandStarted", "CapsaStarted"})
+"""Kinds of events without whose bodies nobody can say what was committed to."""
 
 
 class _Exchange(Struct):
@@ -44,6 +47,8 @@ class Commitments:
                 self._commit(hand_no + 1, commitment, entry.version)
             case SeedsCommitted(hand_no=hand_no):
                 self._close(entry, hand_no)
+            case Withheld(kind=kind) if kind in COMMITTING:
+                raise Fault(Rule.BODY_WITHHELD, entry.version, f"the body of {kind}", "its hash alone")
             case _:
                 pass
 

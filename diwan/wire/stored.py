@@ -6,12 +6,18 @@ from typing import Final
 from msgspec.structs import replace
 
 from diwan.api.event.v1.event_pb2 import StoredEvent as StoredMessage
-from diwan.core.games.capsa.events import DraftSaved, SetLocked
+from diwan.core.games.capsa.events import CapsaStarted, DraftSaved, SetLocked
+from diwan.core.hand.events import HandStarted
 from diwan.core.log import LoggedEvent
+from diwan.core.table.events import SecretCommitted, SeedsCommitted
 from diwan.wire.events import type_id_of
 
 FOR_ONE_SEAT: Final = frozenset({type_id_of(DraftSaved), type_id_of(SetLocked)})
 """Kinds of events whose bodies are for one seat alone (CS-22, CS-83); everybody else is told that they are there."""
+
+
+COMMITTING: Final = frozenset(map(type_id_of, (SecretCommitted, SeedsCommitted, HandStarted, CapsaStarted)))
+"""Kinds of events that commit to a hand's secret or seeds: what a proof needs of what came before the hand."""
 
 
 def stored_message(event: LoggedEvent) -> StoredMessage:
@@ -35,6 +41,14 @@ def stored_message(event: LoggedEvent) -> StoredMessage:
 def public_event(event: LoggedEvent) -> LoggedEvent:
     """Return an event as everybody may have it."""
     return withheld(event) if event.type_id in FOR_ONE_SEAT else event
+
+
+def prologue_event(event: LoggedEvent) -> LoggedEvent:
+    """Return an event from before a hand as a proof of the hand needs it: what commits to its cards, else only the hash.
+
+    A table's first event is told too, as it says what the table's chips are.
+    """
+    return event if event.version == 1 or event.type_id in COMMITTING else withheld(event)
 
 
 def withheld(event: LoggedEvent) -> LoggedEvent:

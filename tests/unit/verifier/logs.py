@@ -162,7 +162,8 @@ class PlayedTable:
             self.deck = deal(hand_id, self.secrets[hand_id], seeds)
             opened = tuple(OpenedSeed(seat, seeds[seat]) for seat in sorted(seeds))
             try:
-                self.do(StartNextHand(hand_id, self.deck.root, opened, next_commitment, self.now_ms))
+                drawn = self.drawn(hand_id, seeds)
+                self.do(StartNextHand(hand_id, self.deck.root, opened, next_commitment, self.now_ms, **drawn))
             except Rejected as refusal:
                 if refusal.reason not in {"FIELD_INVALID", "ARGUMENT_INVALID"} or not seeds:
                     raise
@@ -170,6 +171,10 @@ class PlayedTable:
                 continue
             self.hand_ids.append(hand_id)
             return
+
+    def drawn(self, hand_id: str, seeds: dict[int, bytes]) -> dict[str, object]:
+        """What the next hand's beginning has from chance beside the deck."""
+        return {}
 
     def play_hand(self, odd_things: float = 0.12) -> str:
         """Play one hand to its end; returns its id."""
