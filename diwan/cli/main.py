@@ -5,7 +5,7 @@ from __future__ import annotations
 import stamina.instrumentation
 import typer
 
-from diwan.cli import doctor, find, hands, phh, play, prepare, replay, scenarios, tables, token, up, witness
+from diwan.cli import doctor, find, hands, phh, play, prepare, replay, scenarios, tables, token, up, verify, witness
 from diwan.cli.demo.command import demo
 from diwan.cli.reconcile.command import run as reconcile
 from diwan.cli.wallet import command as wallet
@@ -36,3 +36,4 @@ app.add_typer(wallet.app, name="wallet")
 app.command("reconcile")(reconcile)
 app.command("hands")(hands.hands)
 app.command("witness", add_help_option=False, context_settings=witness.CONTEXT)(witness.witness)
+app.command("verify")(verify.verify)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from diwan.verifier.report import Fault, Report, Rule, Verdict
+
+
+TEXT_MAX: Final = 2_000
+"""Longer words of what was expected and found are cut: some of them are the bundle's own."""
 
 
 class Finding(Struct, frozen=True):
@@ -49,7 +55,8 @@ class Finding(Struct, frozen=True):
 
 def finding(fault: Fault, **place: int | str) -> Finding:
     """Return a fault with its place."""
-    return Finding(fault.verdict, fault.rule, fault.expected, fault.found, **place)  # type: ignore[arg-type]  # fields by name
+    expected, found = (text[:TEXT_MAX] for text in (fault.expected, fault.found))
+    return Finding(fault.verdict, fault.rule, expected, found, **place)  # type: ignore[arg-type]  # fields by name
 
 
 class CheckpointReport(Struct, frozen=True):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from diwan.core.cards import Card
 from diwan.core.fairness import Reveal, verify_reveal
 from diwan.core.games.capsa.decide import advance as advance_capsa
-from diwan.core.games.capsa.events import Answered, CapsaStarted, SettingClosed
+from diwan.core.games.capsa.events import Answered, CapsaStarted, DraftSaved, SetLocked, SettingClosed, SetUnlocked
 from diwan.core.games.capsa.unseen import PartlySeen
 from diwan.core.hand.decide import advance as advance_hand
 from diwan.core.hand.events import Acted, AnchorAnswered, HandEnded, HandStarted, Seat
@@ -22,6 +22,9 @@ from diwan.verifier.chain import LogReader
 from diwan.verifier.deciding import RevealedCards, Unrevealed, compare, compare_without_cards, deciding
 from diwan.verifier.precedence import Commitments
 from diwan.verifier.report import Fault, Report, Rule, Verdict
+
+_ARRANGED = (Withheld(DraftSaved.__name__), Withheld(SetLocked.__name__))
+_BY_DECIDING = frozenset({Rule.ACT_REFUSED, Rule.BATCH_DIFFERS, Rule.IMPOSSIBLE, Rule.DIGEST_DIFFERS})
 
 
 class HandCheck:
@@ -44,11 +47,13 @@ class HandCheck:
         self._held: list[list[Entry]] = []
         self._deck = RevealedCards(enumerate(deck))
         self._leaving: set[Seat] = set()
+        self.withheld: list[int] = []
 
     def take(self, entry: Entry) -> None:
         """Take the hand's next event, or what the table did meanwhile."""
         if isinstance(entry.event, Withheld):
-            raise body_withheld(entry)
+            self._take_withheld(entry)
+            return
         if not isinstance(entry.event, PLAYED_EVENTS):
             if isinstance(entry.event, StandUpRequested):
                 self._leaving.add(entry.event.seat)
@@ -97,7 +102,7 @@ class HandCheck:
         group, self._group = self._group, []
         try:
             self._decide_held()
-            if group:
+            if group and not self.withheld and not any(isinstance(entry.event, Withheld) for entry in group):
                 self._decide(group, is_whole=False)
         except Fault as earlier:
             if earlier.version < fault.version and earlier.rule is not Rule.CARD_NOT_REVEALED:
@@ -119,10 +124,22 @@ class HandCheck:
             absent=() if started is None else started.absent,
             secrets=self.secrets,
             unseen=self.unseen,
+            withheld=tuple(self.withheld),
         )
         if fault is None:
             return report
         return replace(report, at_version=fault.version, rule=fault.rule, expected=fault.expected, found=fault.found)
+
+    def _take_withheld(self, entry: Entry) -> None:
+        """What a seat of Capsa arranged may be left out as long as the hand can be decided without (CS-83)."""
+        if not self.is_capsa or entry.event not in _ARRANGED:
+            raise body_withheld(entry)
+        self.last_version = entry.version
+        if self._group and self._group[-1].command_id == entry.command_id:
+            self._group.append(entry)
+        else:
+            self._close_group()
+            self._group = [entry]
 
     def _take_first(self, entry: Entry) -> None:
         if self.started is not None:
@@ -175,7 +192,22 @@ class HandCheck:
             self._take_decided(group)
 
     def _take_decided(self, group: list[Entry]) -> None:
-        self._state = self._decide(group, is_whole=True)
+        left_out = next((entry for entry in group if isinstance(entry.event, Withheld)), None)
+        if left_out is not None:
+            if len(group) > 1:
+                raise body_withheld(left_out)
+            self.withheld.append(left_out.version)
+            return
+        try:
+            self._state = self._decide(group, is_whole=True)
+        except Fault as fault:
+            if not self.withheld or fault.rule not in _BY_DECIDING:
+                raise
+            # What was left out may explain it. A set that is taken back again was locked by an event that is withheld.
+            if isinstance(group[0].event, SetUnlocked):
+                self.withheld.append(group[0].version)
+                return
+            raise Fault(Rule.BODY_WITHHELD, self.withheld[0], "the event's body", "its hash alone") from fault
         self.acts += 1
 
     def _decide(self, group: list[Entry], *, is_whole: bool) -> PlayedHand:

@@ -124,7 +124,8 @@ class Report(Struct, frozen=True):
     ``acts`` were decided again, ``reveals`` held against the deck's root. ``contributed`` lists the seats whose seeds
     are in the deck: no more than that is claimed of its fairness. ``secrets`` counts how often a secret was committed
     to for this hand before it began; more than one is no fault, but somebody may ask why. ``unseen`` lists seats of a
-    hand of Capsa whose cards nothing turned up: what hangs on these alone was taken at the log's word.
+    hand of Capsa whose cards nothing turned up: what hangs on these alone was taken at the log's word. ``withheld`` lists
+    events of a hand of Capsa that could not be read, and without which the rest was decided.
     """
 
     verdict: Verdict
@@ -142,6 +143,7 @@ class Report(Struct, frozen=True):
     absent: tuple[Seat, ...] = ()
     secrets: int = 0
     unseen: tuple[Seat, ...] = ()
+    withheld: tuple[int, ...] = ()
 
     @property
     def is_verified(self) -> bool:

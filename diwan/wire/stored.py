@@ -1,16 +1,17 @@
 """Stored events as messages and back: nothing is interpreted, the body stays the bytes it is."""
 
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Final
 
 from msgspec.structs import replace
 
 from diwan.api.event.v1.event_pb2 import StoredEvent as StoredMessage
-from diwan.core.games.capsa.events import CapsaStarted, DraftSaved, SetLocked
+from diwan.core.games.capsa.events import Arrangement, CapsaStarted, DraftSaved, SetLocked, SetsShown
 from diwan.core.hand.events import HandStarted
 from diwan.core.log import LoggedEvent
 from diwan.core.table.events import SecretCommitted, SeedsCommitted
-from diwan.wire.events import type_id_of
+from diwan.wire.events import decode, type_id_of
 
 FOR_ONE_SEAT: Final = frozenset({type_id_of(DraftSaved), type_id_of(SetLocked)})
 """Kinds of events whose bodies are for one seat alone (CS-22, CS-83); everybody else is told that they are there."""
@@ -18,6 +19,9 @@ FOR_ONE_SEAT: Final = frozenset({type_id_of(DraftSaved), type_id_of(SetLocked)})
 
 COMMITTING: Final = frozenset(map(type_id_of, (SecretCommitted, SeedsCommitted, HandStarted, CapsaStarted)))
 """Kinds of events that commit to a hand's secret or seeds: what a proof needs of what came before the hand."""
+
+
+_SETS_SHOWN: Final = type_id_of(SetsShown)
 
 
 def stored_message(event: LoggedEvent) -> StoredMessage:
@@ -41,6 +45,27 @@ def stored_message(event: LoggedEvent) -> StoredMessage:
 def public_event(event: LoggedEvent) -> LoggedEvent:
     """Return an event as everybody may have it."""
     return withheld(event) if event.type_id in FOR_ONE_SEAT else event
+
+
+def settled_events(events: Sequence[LoggedEvent]) -> list[LoggedEvent]:
+    """Return a hand's events as everybody may have them once it has ended.
+
+    What a seat of Capsa arranged is told where the reveal has turned up just that set (CS-84), else withheld (CS-83).
+    """
+    shown: dict[int, Arrangement] = {}
+    for event in events:
+        if event.type_id == _SETS_SHOWN and event.body:
+            said = decode(event.type_id, event.schema_v, event.body).event
+            if isinstance(said, SetsShown):
+                shown |= {one.seat: one.arrangement for one in said.sets}
+    return [event if _is_shown(event, shown) else public_event(event) for event in events]
+
+
+def _is_shown(event: LoggedEvent, shown: Mapping[int, Arrangement]) -> bool:
+    if event.type_id not in FOR_ONE_SEAT or not event.body:
+        return False
+    said = decode(event.type_id, event.schema_v, event.body).event
+    return isinstance(said, DraftSaved | SetLocked) and shown.get(said.seat) == said.arrangement
 
 
 def prologue_event(event: LoggedEvent) -> LoggedEvent:

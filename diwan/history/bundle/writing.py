@@ -44,7 +44,13 @@ def bundle_lines(
 
     ``sizes`` are those of each feed's first checkpoint, which the paths lead to.
     """
-    events = {(one.feed_id, one.event.stream_id, one.event.version): one for one in sources}
+    events: dict[tuple[int, bytes, int], Source] = {}
+    for one in sources:
+        # What one hand needs with its body, another may need for the chain alone.
+        if not one.event.body_hash:
+            events[one.feed_id, one.event.stream_id, one.event.version] = one
+        else:
+            events.setdefault((one.feed_id, one.event.stream_id, one.event.version), one)
     return lines_of(_records(header, checkpoints, sizes, hands, events))
 
 
