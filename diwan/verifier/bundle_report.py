@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from diwan.verifier.report import Fault, Report, Rule, Verdict
 
-
 TEXT_MAX: Final = 2_000
 """Longer words of what was expected and found are cut: some of them are the bundle's own."""
 
