@@ -11,6 +11,7 @@ from typing import Final
 import grpc
 
 from diwan.api.table.v1.table_service_pb2 import DESCRIPTOR
+from diwan.api.table.v1.tournament_pb2 import DESCRIPTOR as TOURNAMENTS
 from diwan.chassis.access import Role
 from diwan.chassis.bus import Bus
 from diwan.chassis.database import Database, assert_settings
@@ -30,6 +31,7 @@ from services.table import projections
 from services.table.api import TableServicer
 from services.table.clock import TableClock
 from services.table.creating import Creation
+from services.table.directing import TournamentTableServicer
 from services.table.exclusions import Exclusions
 from services.table.hands import Hands
 from services.table.hosting import Hosts
@@ -111,8 +113,13 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         servicer = TableServicer(
             tables, seats, openings, hands, lobby, hosts, creation, exclusions, board, pace, replays
         )
+        directing = TournamentTableServicer(tables, store, clock.now_ms)
         yield Service(
-            served=[Served(DESCRIPTOR.services_by_name["TableService"], servicer), served_feed(feed)],
+            served=[
+                Served(DESCRIPTOR.services_by_name["TableService"], servicer),
+                Served(TOURNAMENTS.services_by_name["TournamentTableService"], directing),
+                served_feed(feed),
+            ],
             background={
                 "claims": tables.keep_claims,
                 "heartbeats": tables.heartbeats,

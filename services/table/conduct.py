@@ -6,13 +6,14 @@ import structlog
 
 from diwan.chassis.store import Conflict
 from diwan.core.hand.bank import bank_after_clock
-from diwan.core.hand.commands import MoveDeadline, VoidHand
+from diwan.core.hand.commands import MoveDeadline, ReleaseRunout, VoidHand
 from diwan.core.hand.state import NOBODY, LiveHand
 from diwan.core.table.commands import CloseTable, CommitSecret, CommitSeeds, RecordRefusals, StandUp, StartNextHand
 from diwan.core.table.games import plan_next_hand
 from diwan.core.table.planning import NextHand
 from diwan.core.table.playing import OpenClock, expiry, is_well_begun, live_of, open_clock
 from diwan.core.table.state import TableState
+from diwan.core.table.tournament.planning import opens_at_ms
 from diwan.core.table.waiting.commands import ExpireHold
 from services.table.cards import DeckLost
 from services.table.ids import hand_id_of
@@ -52,8 +53,9 @@ class Conduct:
         presence = self._actor.presence
         for player in presence.given_up(state, now):
             seat = self._actor.state.seat_of(player)
-            # Of a match nobody takes a seat home: the clock plays on (CL-4).
-            if seat is not None and seat.leaving is None and self._actor.state.match is None:
+            # Of a match or tournament nobody takes a seat home: the clock plays on (CL-4).
+            is_cash = self._actor.state.match is None and state.config.tournament is None
+            if seat is not None and seat.leaving is None and is_cash:
                 await self._actor.by_itself(StandUp(player, "disconnected", now))
             presence.forget(player)
 
@@ -123,6 +125,8 @@ class Conduct:
             if self._is_stalled(clock):
                 return 0
             seeds = self._seeds_due_ms(state)
+            if clock is None and (held_until_ms := _held_until_ms(state)):
+                return held_until_ms if seeds is None else min(held_until_ms, seeds)
             if clock is None:
                 return seeds
             return clock.deadline_ms if seeds is None else min(clock.deadline_ms, seeds)
@@ -174,6 +178,8 @@ class Conduct:
                 await self.give_time_back()
             elif clock is not None and expire is not None and now >= clock.deadline_ms:
                 await actor.by_itself(expire)
+            elif (held_until_ms := _held_until_ms(state)) and now >= held_until_ms:
+                await actor.by_itself(ReleaseRunout("", state.hand_no, state.version, now, is_by_clock=True))
             else:
                 await self._commit_seeds(state, now)
             return
@@ -203,12 +209,14 @@ class Conduct:
             return 0
         if _lacks_secret(state):
             return 0
-        plan = plan_next_hand(state, self._actor.clock.now_ms())
+        now = self._actor.clock.now_ms()
+        plan = plan_next_hand(state, now)
         if plan is None:
             self._ready_since_ms = None
-            return None
+            # A break of a tournament ends by itself; until then there is nothing to do.
+            return opens if (opens := opens_at_ms(state, now) or 0) > now else None
         if self._ready_since_ms is None:
-            self._ready_since_ms = self._actor.clock.now_ms()
+            self._ready_since_ms = now
         start = max(
             state.hand_ended_at_ms + state.config.pause_ms if state.hand_no else 0, self._seeds_awaited_ms(plan)
         )
@@ -286,6 +294,12 @@ class Conduct:
         assert state.exchange is not None, "commitments are taken in an exchange"  # noqa: S101
         commitments = self._actor.seeds.commitments(state)
         await self._actor.by_itself(CommitSeeds(state.exchange.hand_no, commitments, now))
+
+
+def _held_until_ms(state: TableState) -> int:
+    """Return until when the rest of the running hand's board is held at most (RP-8), 0 where it is not."""
+    hand = state.hand
+    return hand.held_until_ms if state.is_running and isinstance(hand, LiveHand) else 0
 
 
 def _lacks_secret(state: TableState) -> bool:

@@ -36,6 +36,8 @@ class Creation:
         """Open a table; raises `Rejected`, TOO_MANY_TABLES_HOSTED where its host has enough of them."""
         fields.request_id(request.request_id)
         config = fields.config(request.config)
+        if config.chips == "tournament":
+            raise Rejected("SETTING_INVALID", setting="chips", why="tournaments open their own tables")
         host = _host(call, request.on_behalf_of, config)
         if not host:
             return await self._created(request, call, config, host)

@@ -81,7 +81,7 @@ class InvitationLine(msgspec.Struct, frozen=True):
 class Sought(msgspec.Struct, frozen=True, kw_only=True):
     """Which tables are looked for; what is empty, 0 or None excludes none. ``chips`` by the contract's numbers.
 
-    ``viewer`` is who looks: private tables are found by their hosts and guests, and all of them by who ``sees_all``.
+    Tables of tournaments are found by their ``chips`` alone. ``viewer`` is who looks: private tables are found by their hosts and guests, and all of them by who ``sees_all``.
     """
 
     games: tuple[str, ...] = ()
@@ -105,7 +105,7 @@ from table_index t,
 where not t.is_closed and (t.created_at_ms, t.table_id) < ($1, $2)
   and (cardinality($3::text[]) = 0 or t.game = any ($3)) and ($4 = '' or t.bet_limit = $4)
   and t.stake >= $5 and ($6::bigint is null or t.stake <= $6)
-  and ($7::smallint = 0 or t.chips = $7) and ($8::boolean is null or (t.bots_fill > 0) = $8)
+  and (case $7::smallint when 0 then t.chips <> 3 else t.chips = $7 end) and ($8::boolean is null or (t.bots_fill > 0) = $8)
   and t.seats - s.people - s.bots >= $9 and ($10::boolean is null or t.is_private = $10)
   and (not t.is_private or $11 or t.host = $12
        or exists (select from guest_index g where g.table_id = t.table_id and g.player = $12

@@ -31,6 +31,7 @@ from diwan.core.table.hosting.events import (
     SettingsChanged,
 )
 from diwan.core.table.playing import StartedEvent
+from diwan.core.table.tournament.events import EntrantReleased, EntrantSeated
 from diwan.wire.events import decode
 from diwan.wire.hand import RESULT_NUMBER
 from services.table import guests
@@ -49,6 +50,8 @@ _TOLD_BY: Final = frozenset(
         "buy_in_requested",
         "buy_in_refused",
         "seat_released",
+        "entrant_seated",
+        "entrant_released",
         "table_created",
         "table_closing",
         "table_closed",
@@ -63,6 +66,10 @@ _TOLD_BY: Final = frozenset(
     )
 )
 """The events that the projections are made of; all others are passed over unread."""
+
+_SITTING: Final = (
+    "insert into sitting_index (sitting, table_id, seat, player, is_bot, first_version) values ($1, $2, $3, $4, $5, $6)"
+)
 
 
 async def apply(connection: Connection, events: Sequence[FeedEvent]) -> None:
@@ -90,15 +97,23 @@ async def apply(connection: Connection, events: Sequence[FeedEvent]) -> None:
                 )
             case BuyInRequested():
                 await connection.execute(
-                    "insert into sitting_index (sitting, table_id, seat, player, is_bot, first_version)"
-                    " values ($1, $2, $3, $4, $5, $6)",
-                    *(UUID(event.transfer_id), table_id, event.seat, event.player, event.is_bot, stored.version),
+                    _SITTING, UUID(event.transfer_id), table_id, event.seat, event.player, event.is_bot, stored.version
                 )
             case BuyInRefused(transfer_id=transfer_id):
                 # A refused buy-in frees the seat, a refused top-up does not: only the first is the sitting's own id.
                 await _sitting_ended(connection, transfer_id, stored.version)
             case SeatReleased(sitting=sitting):
                 await _sitting_ended(connection, sitting, stored.version)
+            case EntrantSeated():
+                await connection.execute(
+                    _SITTING, UUID(event.move_id), table_id, event.seat, event.player, event.is_bot, stored.version
+                )
+            case EntrantReleased():
+                await connection.execute(
+                    "update sitting_index set last_version = $3"
+                    " where table_id = $1 and seat = $2 and last_version is null",
+                    *(table_id, event.seat, stored.version),
+                )
             case TableCreated():
                 await _table_created(connection, event)
             case TableClosing():

@@ -271,6 +271,8 @@ class Seats:
         def build(state: TableState) -> CloseTable:
             # Looked at here, where what took effect before never comes: its first answer is given again (H6).
             let_in(actor, viewer)
+            if state.config.tournament is not None:
+                raise Rejected("TOURNAMENT_TABLE", table_id=str(actor.table_id))
             if is_host and by != state.hosting.host:
                 raise Rejected("NOT_HOST")
             return CloseTable(by, actor.clock.now_ms())

@@ -18,6 +18,7 @@ from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.table.events import BuyInRefused, BuyInRequested, SeatReleased, TableEvent, TopUpRequested
 from diwan.core.table.hosting.events import HostChanged
+from diwan.core.table.tournament.events import EntrantReleased, EntrantSeated
 from services.table.actor import Actor
 from services.table.cards import HandCards
 from services.table.entry import show_out
@@ -236,7 +237,10 @@ class Tables:
                     self._follow(actor, event.seat)
                 case TopUpRequested():
                     self._follow(actor, event.seat)
-                case SeatReleased():
+                case EntrantSeated():
+                    self._seated.setdefault(event.player, set()).add(actor.table_id)
+                    self._names.want(event.player)
+                case SeatReleased() | EntrantReleased():
                     self._unseat(event.player, actor.table_id)
                 case BuyInRefused():
                     self._unseat_absent(actor)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from diwan.core.hand.events import Due, HandSeat, Seat, TournamentDeal
+from diwan.core.hand.events import Due, Seat, TournamentDeal
 from diwan.core.table.planning import NextHand
 from diwan.core.table.state import TableState
 from diwan.core.table.tournament.levels import LadderTime, ladder_time, level_of_deal
@@ -39,7 +39,7 @@ def at_level(state: TableState, terms: TournamentTerms, now_ms: int) -> TableSta
 
 
 def in_tournament(state: TableState, terms: TournamentTerms, plan: NextHand, now_ms: int) -> NextHand:
-    """Return a planned hand with its antes and what the tournament settles for it; no wallet stands behind its seats."""
+    """Return a planned hand with its antes and what the tournament settles for it."""
     directed = state.directed
     if state.config.game == "sarab":
         number, dues = level_of_deal(terms, plan.deal_no), plan.dues
@@ -48,7 +48,6 @@ def in_tournament(state: TableState, terms: TournamentTerms, plan: NextHand, now
         dues = _with_antes(plan, terms.levels[number - 1])
     return replace(
         plan,
-        seats=tuple([_unbacked(seat) for seat in plan.seats]),
         dues=dues,
         tournament=TournamentDeal(
             terms.tournament_id,
@@ -72,7 +71,3 @@ def _with_antes(plan: NextHand, level: BlindLevel) -> tuple[Due, ...]:
         payers: Sequence[Seat] = [] if plan.big_blind_seat is None else [plan.big_blind_seat]
         return (*plan.dues, *[Due(seat, "ante", level.ante) for seat in payers])
     return (*[Due(seat.seat, "ante", level.ante) for seat in plan.seats], *plan.dues)
-
-
-def _unbacked(seat: HandSeat) -> HandSeat:
-    return HandSeat(seat.seat, seat.player, seat.stack, seat.is_bot)
