@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Final, Self
 from uuid import UUID
 
+import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -105,11 +106,51 @@ class DayKeys:
         self._cached = {kept: key for kept, key in self._cached.items() if kept > day}
 
 
+class Rows(msgspec.Struct, frozen=True):
+    """The statements of one table of secrets. ``what`` names in messages what a secret is of."""
+
+    what: str
+    insert: str
+    standing: str
+    one: str
+    many: str
+    shred: str
+
+
+OF_HANDS: Final = Rows(
+    what="hand",
+    insert="insert into vault.hand_secret (hand_id, day, epoch, commitment, fingerprint, wrapped)"
+    " values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning true",
+    standing="select commitment from vault.hand_secret where hand_id = $1",
+    one="select day, epoch, commitment, wrapped from vault.hand_secret where hand_id = $1",
+    many="select hand_id as id, day, epoch, commitment, wrapped from vault.hand_secret where hand_id = any($1::uuid[])",
+    shred="update vault.hand_secret set wrapped = null where day <= $1 and wrapped is not null",
+)
+OF_DRAWS: Final = Rows(
+    what="draw",
+    insert="insert into vault.draw_secret (draw_id, day, epoch, commitment, fingerprint, wrapped)"
+    " values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning true",
+    standing="select commitment from vault.draw_secret where draw_id = $1",
+    one="select day, epoch, commitment, wrapped from vault.draw_secret where draw_id = $1",
+    many="select draw_id as id, day, epoch, commitment, wrapped from vault.draw_secret where draw_id = any($1::uuid[])",
+    shred="update vault.draw_secret set wrapped = null where day <= $1 and wrapped is not null",
+)
+
+
 class HandVault:
-    """The secrets of hands. ``database`` is connected as ``hand_secret_rw``; ``now_ms`` says which day it is."""
+    """The secrets of hands, or with ``rows`` of something else that has a UUID, such as draws.
+
+    ``database`` is connected as the role of the secrets alone; ``now_ms`` says which day it is.
+    """
 
     def __init__(
-        self, database: Database, keyfile: KeyFile, now_ms: Callable[[], int], *, keep_days: int = KEEP_DAYS
+        self,
+        database: Database,
+        keyfile: KeyFile,
+        now_ms: Callable[[], int],
+        *,
+        keep_days: int = KEEP_DAYS,
+        rows: Rows = OF_HANDS,
     ) -> None:
         if keep_days < 1:
             raise ValueError("a day is kept at least until it is over")
@@ -117,63 +158,68 @@ class HandVault:
         self._day_keys = DayKeys(database, keyfile)
         self._now_ms = now_ms
         self._keep_days = keep_days
+        self._rows = rows
 
     @classmethod
     async def open(
-        cls, dsn: str, keyfile: KeyFile, now_ms: Callable[[], int], *, keep_days: int = KEEP_DAYS, pool_size: int = 2
+        cls,
+        dsn: str,
+        keyfile: KeyFile,
+        now_ms: Callable[[], int],
+        *,
+        keep_days: int = KEEP_DAYS,
+        pool_size: int = 2,
+        rows: Rows = OF_HANDS,
     ) -> Self:
-        """Connect as ``hand_secret_rw``; raise `UnsafeSettings` on a server or role that could lose or log secrets."""
+        """Connect as the role of the secrets; raise `UnsafeSettings` on a server or role that could lose or log secrets."""
         database = await Database.open(dsn, size=pool_size, application="vault")
         try:
             await database.run(lambda connection: assert_settings(connection, is_secret_role=True))
         except BaseException:
             await database.close()
             raise
-        return cls(database, keyfile, now_ms, keep_days=keep_days)
+        return cls(database, keyfile, now_ms, keep_days=keep_days, rows=rows)
 
     async def close(self) -> None:
         """Disconnect, within a limit."""
         await self._database.close()
 
-    async def put(self, hand_id: str, commitment: bytes, secret: Secret, *, epoch: int) -> None:
+    async def put(
+        self, hand_id: str, commitment: bytes, secret: Secret, *, epoch: int, bound_to: str | None = None
+    ) -> None:
         """Keep a hand's secret before its commitment is logged; repeating the call changes nothing.
+
+        ``bound_to`` is the id that the commitment holds where it is not the hand's: a draw's holds its tournament's.
 
         Raises `VaultError`: HAND_HAS_SECRET if another secret stands for this hand (a table's former owner chose it;
         `get` returns it), SECRET_REUSED if this one was another hand's.
         """
-        if secret_commitment(hand_id, secret) != commitment:
+        if secret_commitment(bound_to or hand_id, secret) != commitment:
             raise VaultError("COMMITMENT_DIFFERS", f"the commitment of hand {hand_id} is not its secret's")
         day = day_of(self._now_ms())
         key = await self._day_keys.get(day)
         wrapped = wrap(key, secret, hand_key_aad(hand_id, epoch, day, commitment))
         row = (UUID(hand_id), day, epoch, commitment, fingerprint(secret), wrapped)
-        await self._database.run(lambda connection: _insert(connection, hand_id, commitment, row))
+        await self._database.run(lambda connection: _insert(connection, self._rows, hand_id, commitment, row))
 
     async def get(self, hand_id: str) -> Secret:
         """Return a hand's secret; raise `VaultError`: NO_SECRET, DAY_DESTROYED, WRAPPED_SECRET_DAMAGED."""
-        row = await self._database.run(
-            lambda connection: connection.fetchrow(
-                "select day, epoch, commitment, wrapped from vault.hand_secret where hand_id = $1", UUID(hand_id)
-            )
-        )
+        row = await self._database.run(lambda connection: connection.fetchrow(self._rows.one, UUID(hand_id)))
         if row is None:
-            raise VaultError("NO_SECRET", f"hand {hand_id} has no secret here")
+            raise VaultError("NO_SECRET", f"{self._rows.what} {hand_id} has no secret here")
         if row["wrapped"] is None:
-            raise VaultError("DAY_DESTROYED", f"the secret of hand {hand_id} is destroyed")
+            raise VaultError("DAY_DESTROYED", f"the secret of {self._rows.what} {hand_id} is destroyed")
         key = await self._day_keys.existing(row["day"])
         return unwrap(key, row["wrapped"], hand_key_aad(hand_id, row["epoch"], row["day"], row["commitment"]))
 
     async def get_many(self, hand_ids: Sequence[str]) -> dict[str, Secret]:
         """Return the secrets of hands, by hand, of those that can be opened; `get` says why another cannot."""
         rows = await self._database.run(
-            lambda connection: connection.fetch(
-                "select hand_id, day, epoch, commitment, wrapped from vault.hand_secret where hand_id = any($1::uuid[])",
-                [UUID(hand_id) for hand_id in hand_ids],
-            )
+            lambda connection: connection.fetch(self._rows.many, [UUID(hand_id) for hand_id in hand_ids])
         )
         found = {}
         for row in rows:
-            hand_id = str(row["hand_id"])
+            hand_id = str(row["id"])
             with suppress(VaultError):
                 key = await self._day_keys.existing(row["day"])
                 aad = hand_key_aad(hand_id, row["epoch"], row["day"], row["commitment"])
@@ -188,11 +234,7 @@ class HandVault:
         if day > day_of(self._now_ms()) - self._keep_days:
             raise VaultError("WITHIN_DISPUTE_WINDOW", f"a day is kept for {self._keep_days} days, and so is day {day}")
         await self._day_keys.destroy_through(day)
-        gone = await self._database.run(
-            lambda connection: connection.execute(
-                "update vault.hand_secret set wrapped = null where day <= $1 and wrapped is not null", day
-            )
-        )
+        gone = await self._database.run(lambda connection: connection.execute(self._rows.shred, day))
         return int(gone.rpartition(" ")[2])
 
     async def shred_expired(self) -> int:
@@ -200,16 +242,12 @@ class HandVault:
         return await self.shred(day_of(self._now_ms()) - self._keep_days)
 
 
-async def _insert(connection: Connection, hand_id: str, commitment: bytes, row: tuple[object, ...]) -> None:
-    inserted = await connection.fetchval(
-        "insert into vault.hand_secret (hand_id, day, epoch, commitment, fingerprint, wrapped)"
-        " values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning true",
-        *row,
-    )
+async def _insert(connection: Connection, rows: Rows, hand_id: str, commitment: bytes, row: tuple[object, ...]) -> None:
+    inserted = await connection.fetchval(rows.insert, *row)
     if inserted:
         return
-    standing = await connection.fetchval("select commitment from vault.hand_secret where hand_id = $1", row[0])
+    standing = await connection.fetchval(rows.standing, row[0])
     if standing is None:
-        raise VaultError("SECRET_REUSED", f"the secret of hand {hand_id} was another hand's")
+        raise VaultError("SECRET_REUSED", f"the secret of {rows.what} {hand_id} was another's")
     if standing != commitment:
-        raise VaultError("HAND_HAS_SECRET", f"hand {hand_id} has another secret already")
+        raise VaultError("HAND_HAS_SECRET", f"{rows.what} {hand_id} has another secret already")

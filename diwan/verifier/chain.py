@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from diwan.core.hashing import ChainFault, ChainHead, event_hash, verify_chain
-from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import LoggedEvent
 from diwan.history.entries import Entry, Withheld
 from diwan.verifier.report import Fault, Rule
-from diwan.wire.events import NONCE_BYTES, Decoded, MalformedEvent, UnknownEvent, decode, kind_name
+from diwan.wire.events import NONCE_BYTES, Decoded, MalformedEvent, UnknownEvent, decode, is_table_event, kind_name
 
 
 class LogReader:
@@ -54,9 +53,10 @@ class LogReader:
             self._follow(event)
             return Entry(event.version, event.recorded_at_ms, event.command_id, Withheld(kind_name(event.type_id)))
         decoded = self.read(event)
-        if isinstance(decoded.event, LedgerCommitted):
-            raise Fault(Rule.OUT_OF_PLACE, event.version, "an event of a table", "LedgerCommitted")
-        return Entry(event.version, event.recorded_at_ms, event.command_id, decoded.event, decoded.reveals)
+        said = decoded.event
+        if not is_table_event(said):
+            raise Fault(Rule.OUT_OF_PLACE, event.version, "an event of a table", kind_name(event.type_id))
+        return Entry(event.version, event.recorded_at_ms, event.command_id, said, decoded.reveals)
 
 
 def _decoded(event: LoggedEvent) -> Decoded:

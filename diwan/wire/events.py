@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from google.protobuf.message import DecodeError
 from msgspec import Struct
@@ -13,12 +13,14 @@ from diwan.api.event.v1.event_pb2 import Event as Envelope
 from diwan.core.fairness import Reveal
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.table.events import TableEvent
+from diwan.core.tournament.events import TournamentEvent
 from diwan.wire.capsa import CAPSA_ROWS
 from diwan.wire.hand import HAND_ROWS
 from diwan.wire.hosting import HOSTING_ROWS
 from diwan.wire.ledger import LEDGER_ROWS
 from diwan.wire.mapping import MalformedEvent, Row, UnknownEvent, WireError, read_reveals, write_reveals
 from diwan.wire.table import TABLE_ROWS
+from diwan.wire.tournament import TOURNAMENT_ROWS
 from diwan.wire.tournament_table import TOURNAMENT_TABLE_ROWS
 from diwan.wire.waiting import WAITING_ROWS
 
@@ -31,43 +33,61 @@ __all__ = [
     "WireError",
     "decode",
     "encode",
+    "is_table_event",
+    "is_tournament_event",
     "kind_name",
     "type_id_of",
 ]
 
-type Event = TableEvent | LedgerCommitted
+type Event = TableEvent | LedgerCommitted | TournamentEvent
 type Revealer = Callable[[int], Reveal]
 type Upcaster = Callable[[Envelope], None]
 
 NONCE_BYTES: Final = 16
 
 _ROWS: Final[tuple[Row, ...]] = (
-    HAND_ROWS + CAPSA_ROWS + TABLE_ROWS + HOSTING_ROWS + WAITING_ROWS + TOURNAMENT_TABLE_ROWS + LEDGER_ROWS
+    *HAND_ROWS,
+    *CAPSA_ROWS,
+    *TABLE_ROWS,
+    *HOSTING_ROWS,
+    *WAITING_ROWS,
+    *TOURNAMENT_TABLE_ROWS,
+    *LEDGER_ROWS,
+    *TOURNAMENT_ROWS,
 )
 _PAYLOADS: Final[Any] = Envelope.DESCRIPTOR.oneofs_by_name["payload"].fields
 _FIELDS: Final = {field.message_type.name: field for field in _PAYLOADS}
 
-SCHEMAS: Final[Mapping[int, int]] = MappingProxyType({_FIELDS[row.kind.__name__].number: 1 for row in _ROWS})
+SCHEMAS: Final[Mapping[int, int]] = MappingProxyType({_FIELDS[row.name].number: 1 for row in _ROWS})
 """The schema version that `encode` writes, by type_id. Raise it with every field that is added, and add an upcaster."""
 
 UPCASTERS: Final[Mapping[tuple[int, int], Upcaster]] = MappingProxyType({})
 """By (type_id, schema_v): turns a parsed envelope of that version into one of the next, in place. They only add."""
 
-_WRITERS: Final = {
-    row.kind: (_FIELDS[row.kind.__name__].number, _FIELDS[row.kind.__name__].name, row.write, row.shows)
-    for row in _ROWS
-}
-_READERS: Final = {
-    _FIELDS[row.kind.__name__].number: (_FIELDS[row.kind.__name__].name, row.read, row.shows) for row in _ROWS
-}
+_WRITERS: Final = {row.kind: (_FIELDS[row.name].number, _FIELDS[row.name].name, row.write, row.shows) for row in _ROWS}
+_READERS: Final = {_FIELDS[row.name].number: (_FIELDS[row.name].name, row.read, row.shows) for row in _ROWS}
 
 
-_KIND_NAMES: Final = {_FIELDS[row.kind.__name__].number: row.kind.__name__ for row in _ROWS}
+_KIND_NAMES: Final = {_FIELDS[row.name].number: row.name for row in _ROWS}
+
+
+_NO_TABLE_S: Final[frozenset[type]] = frozenset([row.kind for row in (*LEDGER_ROWS, *TOURNAMENT_ROWS)])
+_A_TOURNAMENT_S: Final[frozenset[type]] = frozenset([row.kind for row in TOURNAMENT_ROWS])
+
+
+def is_table_event(event: Event) -> TypeGuard[TableEvent]:
+    """Say whether an event belongs into a table's stream."""
+    return type(event) not in _NO_TABLE_S
+
+
+def is_tournament_event(event: Event) -> TypeGuard[TournamentEvent]:
+    """Say whether an event belongs into a tournament's stream."""
+    return type(event) in _A_TOURNAMENT_S
 
 
 def type_id_of(kind: type) -> int:
     """Return the number that a kind of event has in the store and in its hash."""
-    return int(_FIELDS[kind.__name__].number)
+    return int(_WRITERS[kind][0])
 
 
 def kind_name(type_id: int) -> str:

@@ -25,13 +25,20 @@ class MalformedEvent(WireError):  # noqa: N818  (as above)
 class Row(NamedTuple):
     """How one kind of event is written into its message and read from it.
 
-    ``shows`` is True where the message carries a reveal for each of the event's positions.
+    ``shows`` is True where the message carries a reveal for each of the event's positions. ``message`` is the message's
+    name where it is not the kind's: two aggregates may call what happens to each the same.
     """
 
     kind: type
     write: Callable[[Any, Any], None]
     read: Callable[[Any], Any]
     shows: bool = False
+    message: str = ""
+
+    @property
+    def name(self) -> str:
+        """The message's name, by which the contract knows this kind of event."""
+        return self.message or self.kind.__name__
 
 
 def plain_row(kind: Any, message_class: Any) -> Row:

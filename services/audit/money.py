@@ -21,7 +21,7 @@ from diwan.core.ledger.books import Account, moved
 from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
 from diwan.core.ledger.requests import Confirmation, LinkedSet, Revocation, TableRequest
 from diwan.core.ledger.seats import Disagreement, TableSeats, follow
-from diwan.core.table.events import TableEvent
+from diwan.wire.events import is_table_event
 from services.audit import statements
 from services.audit.findings import Finding
 from services.audit.keeping import Read
@@ -177,9 +177,9 @@ async def compare(connection: Connection, transfer_ids: Sequence[str]) -> list[F
 
 
 def _follow(state: TableSeats, one: Read) -> tuple[TableSeats, tuple[TableRequest, ...]]:
-    if one.event is None or isinstance(one.event, LedgerCommitted):
+    event = one.event
+    if event is None or not is_table_event(event):
         raise Disagreement("an event that cannot be read: the table is followed no further")
-    event: TableEvent = one.event
     return follow(state, event, one.kept.event.version)
 
 

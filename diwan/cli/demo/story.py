@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from diwan.cli.demo.evidence import Evidence
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import CardsShown, HandEnded, HandStarted
-from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import LoggedEvent
 from diwan.history.entries import Entry
 from diwan.history.steps import hand_steps
 from diwan.history.text import plain_lines
-from diwan.wire.events import decode
+from diwan.wire.events import decode, is_table_event
 
 
 def hand_story(evidence: Evidence) -> Iterator[str]:
@@ -27,9 +26,10 @@ def _hands(events: list[LoggedEvent]) -> Iterator[list[Entry]]:
     hand: list[Entry] | None = None
     for logged in events:
         decoded = decode(logged.type_id, logged.schema_v, logged.body)
-        if isinstance(decoded.event, LedgerCommitted):
-            raise TypeError("the ledger's event in a table's stream")
-        entry = Entry(logged.version, logged.recorded_at_ms, logged.command_id, decoded.event, decoded.reveals)
+        event = decoded.event
+        if not is_table_event(event):
+            raise TypeError("an event of no table in a table's stream")
+        entry = Entry(logged.version, logged.recorded_at_ms, logged.command_id, event, decoded.reveals)
         if isinstance(entry.event, HandStarted | CapsaStarted):
             hand = []
         if hand is not None:

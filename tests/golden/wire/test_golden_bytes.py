@@ -3,8 +3,9 @@
 ``events_v1.json`` holds a body of every event of schema 1, ``events_naiko_v1.json``, ``events_capsa_v1.json``,
 ``events_hosting_v1.json``, ``events_waiting_v1.json``, ``events_carried_v1.json``, ``events_clocks_v1.json``,
 ``events_match_v1.json`` and ``events_tournament_table_v1.json`` what these games, private tables, the line for a seat,
-carried chips, time banks, matches and tournaments' tables added to it, ``log_v1.json`` a table's whole log. None is ever
-made anew: a change of schema adds a file of its own beside them. They were written by ``python -m tests.golden.wire.writing``.
+carried chips, time banks, matches and tournaments' tables added to it, ``events_tournament_v1.json`` tournaments,
+``log_v1.json`` a table's whole log. None is ever made anew: a change of schema adds a file of its own beside them. They were
+written by ``python -m tests.golden.wire.writing``.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tests.golden.wire.writing import (
     CARRIED_EVENTS,
     CLOCK_EVENTS,
     EVENTS,
+    FLOOR_EVENTS,
     HOSTING_EVENTS,
     LEDGER_EVENTS,
     LOG,
@@ -60,6 +62,7 @@ CORPUS |= {
     name if name not in CORPUS else f"{name}.tournament": kept
     for name, kept in json.loads(Path(TOURNAMENT_EVENTS).read_text()).items()
 }
+CORPUS |= json.loads(Path(FLOOR_EVENTS).read_text())
 RECORDED = json.loads(Path(LOG).read_text())
 
 

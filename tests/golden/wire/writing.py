@@ -17,8 +17,9 @@ from diwan.core.table.events import CarriedPotReturned, MatchEnded, MatchStarted
 from diwan.core.table.hosting.events import HostingEvent, SettingsChanged
 from diwan.core.table.tournament.events import TournamentTableEvent
 from diwan.core.table.waiting.events import WaitingEvent
+from diwan.core.tournament.events import TournamentEvent
 from diwan.verifier import verify_stream
-from diwan.wire.events import encode
+from diwan.wire.events import encode, kind_name, type_id_of
 
 EVENTS = Path(__file__).with_name("events_v1.json")
 NAIKO_EVENTS = Path(__file__).with_name("events_naiko_v1.json")
@@ -30,21 +31,20 @@ MATCH_EVENTS = Path(__file__).with_name("events_match_v1.json")
 LEDGER_EVENTS = Path(__file__).with_name("events_ledger_v1.json")
 WAITING_EVENTS = Path(__file__).with_name("events_waiting_v1.json")
 TOURNAMENT_EVENTS = Path(__file__).with_name("events_tournament_table_v1.json")
+FLOOR_EVENTS = Path(__file__).with_name("events_tournament_v1.json")
 LOG = Path(__file__).with_name("log_v1.json")
 KINDS = (*get_args(HandEvent.__value__), *get_args(TableOnlyEvent.__value__), LedgerCommitted)
 CAPSA_KINDS = (*get_args(CapsaOnlyEvent.__value__), *get_args(StakeEvent.__value__))
 WAITING_KINDS = get_args(WaitingEvent.__value__)
 TOURNAMENT_KINDS = (*get_args(TournamentTableEvent.__value__), RunoutHeld, RunoutReleased)
+FLOOR_KINDS = get_args(TournamentEvent.__value__)
 HOSTING_KINDS = get_args(HostingEvent.__value__)
 NONCE = bytes(range(16))
 
 
 def core_kind(name: str) -> type:
-    return next(
-        kind
-        for kind in (*KINDS, *CAPSA_KINDS, *HOSTING_KINDS, *WAITING_KINDS, *TOURNAMENT_KINDS)
-        if kind.__name__ == name
-    )
+    kinds = (*KINDS, *CAPSA_KINDS, *HOSTING_KINDS, *WAITING_KINDS, *TOURNAMENT_KINDS, *FLOOR_KINDS)
+    return next(kind for kind in kinds if kind_name(type_id_of(kind)) == name)
 
 
 def filled(annotation, number: int = 7):
@@ -113,6 +113,11 @@ def written_tournament_events() -> dict:
     return written_events((*TOURNAMENT_KINDS, TableCreated, HandStarted))
 
 
+def written_floor_events() -> dict:
+    """Tournaments themselves."""
+    return written_events(FLOOR_KINDS)
+
+
 def written_events(kinds: tuple[type, ...] = KINDS) -> dict:
     from tests.unit.wire.strategies import reveal_of
 
@@ -120,7 +125,7 @@ def written_events(kinds: tuple[type, ...] = KINDS) -> dict:
     for kind in kinds:
         event = filled(msgspec.inspect.type_info(kind))
         one = encode(event, nonce=NONCE, reveal=reveal_of)
-        corpus[kind.__name__] = {
+        corpus[kind_name(one.type_id)] = {
             "type_id": one.type_id,
             "schema_v": one.schema_v,
             "body": one.body.hex(),
@@ -154,6 +159,7 @@ def main() -> None:
         (LEDGER_EVENTS, written_ledger_events),
         (WAITING_EVENTS, written_waiting_events),
         (TOURNAMENT_EVENTS, written_tournament_events),
+        (FLOOR_EVENTS, written_floor_events),
         (LOG, written_log),
     ):
         if not path.exists():
