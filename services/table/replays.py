@@ -94,6 +94,8 @@ class Replays:
         if hand.started is None:
             raise Rejected("HAND_NOT_FOUND")
         asked = _asked(request, call, viewer, hand)
+        if request.after_version < 0:
+            raise Rejected("FIELD_INVALID", field="after_version", why="a version, or 0")
         after, opened = request.after_version, 0
         if request.page_token:
             after, opened = after_moment(request.page_token, asked.scope)

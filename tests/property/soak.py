@@ -17,6 +17,7 @@ from diwan.api.event.v1 import capsa_pb2 as event_capsa_pb2
 from diwan.api.event.v1 import hand_pb2, table_pb2
 from diwan.api.table.v1 import capsa_pb2, history_pb2, notices_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
+from diwan.api.table.v1.replay_pb2 import GetReplayRequest, GetReplayResponse
 from diwan.chassis.access import Role
 from diwan.chassis.errors import refusal_of
 from diwan.chassis.logging import configure_logging
@@ -185,6 +186,10 @@ class Table:
                 ("GetTable", pb.GetTableRequest(table_id=self.table_id), "stranger", pb.GetTableResponse),
                 ("GetHand", pb.GetHandRequest(hand_id=hand_id), other, pb.GetHandResponse),
                 ("GetMyHand", history_pb2.GetMyHandRequest(hand_id=hand_id), other, history_pb2.GetMyHandResponse),
+                ("GetReplay", GetReplayRequest(hand_id=hand_id), other, GetReplayResponse),
+                ("GetReplay", GetReplayRequest(hand_id=hand_id, eyes=1, page_size=200), other, GetReplayResponse),
+                ("GetReplay", GetReplayRequest(hand_id=hand_id, eyes=2, seat=seat), other, GetReplayResponse),
+                ("GetReplay", GetReplayRequest(hand_id=hand_id, eyes=3, reason="look"), other, GetReplayResponse),
                 ("OpenHand", pb.OpenHandRequest(hand_id=hand_id, seat=seat), other, pb.OpenHandResponse),
                 ("OpenHand", pb.OpenHandRequest(hand_id=hand_id), other, pb.OpenHandResponse),
             ]

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 
 from diwan.api.event.v1.event_pb2 import Event
-from diwan.api.table.v1 import history_pb2
+from diwan.api.table.v1 import history_pb2, replay_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.core.fairness import deal
 from diwan.core.games.capsa.events import (
@@ -156,6 +156,13 @@ class Audit:
                 self._check_events(viewer, [step.event for step in message.steps])
                 for step in message.steps:
                     self._check_cards(viewer, step, hand, step.event.version)
+            case replay_pb2.GetReplayResponse():
+                for moment in message.moments:
+                    self._check_view(viewer, moment.view)
+                    self._check_events(viewer, [each.event for each in moment.events])
+                    for private in moment.private:
+                        self._check_cards(viewer, private, self._by_id[message.hand_id], 0)
+                        assert self._by_id[message.hand_id].seats[private.seat] == viewer, "somebody else's eyes"
             case _:
                 assert not list(cards_in(message)), message
 
@@ -213,5 +220,7 @@ def _version_of(message):
             return max([0, *(event.version for event in message.events)])
         case history_pb2.GetMyHandResponse():
             return max([0, *(step.event.version for step in message.steps)])
+        case replay_pb2.GetReplayResponse():
+            return max([0, *(moment.version for moment in message.moments)])
         case _:
             return 0

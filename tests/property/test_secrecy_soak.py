@@ -11,7 +11,7 @@ import pytest
 from google.protobuf.message import Message
 
 from diwan.api.event.v1 import event_pb2, hand_pb2, table_pb2
-from diwan.api.table.v1 import history_pb2, hosting_pb2, view_pb2
+from diwan.api.table.v1 import history_pb2, hosting_pb2, replay_pb2, view_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.pump import Pump
 from diwan.core.decider import Rejected
@@ -75,7 +75,8 @@ def test_every_field_of_the_contract_that_holds_cards_is_looked_at():
             if is_named_so and not {descriptor.name, field.name} & others and field.cpp_type == field.CPPTYPE_UINT32:
                 found.add((descriptor.full_name, field.name))
 
-    for message in (pb.PlayResponse, pb.WatchResponse, pb.OpenHandResponse, history_pb2.GetMyHandResponse):
+    told = pb.PlayResponse, pb.WatchResponse, pb.OpenHandResponse, history_pb2.GetMyHandResponse
+    for message in (*told, replay_pb2.GetReplayResponse):
         walk(message.DESCRIPTOR)
     walk(event_pb2.Event.DESCRIPTOR)
     assert found == CARD_FIELDS
