@@ -37,6 +37,7 @@ from diwan.core.table.games import TABLE_GAMES
 from diwan.core.table.matches import match_places
 from diwan.core.table.playing import capsa_of, poker_of
 from diwan.core.table.state import SeatState, TableState
+from diwan.core.table.tournament.viewing import tournament_view
 from diwan.core.view import (
     CoinsView,
     Decision,
@@ -101,6 +102,7 @@ def public_view(state: TableState, cards: Cards, *, names: Mapping[str, str], ne
         waiting=tuple([WaitingView(each.player, each.seat, each.until_ms) for each in state.line.waiters]),
         capsa=capsa_table_view(state),
         match=None if state.config.match is None else match_view(state),
+        tournament=None if state.config.tournament is None else tournament_view(state, state.config.tournament),
     )
 
 
@@ -250,7 +252,7 @@ def _coins(state: TableState, stack: Chips) -> CoinsView | None:
 
 
 def _status(state: TableState, seat: SeatState) -> SeatStatus:
-    if seat.leaving is not None:
+    if seat.leaving is not None or seat.release is not None:
         return "leaving"
     if not seat.is_funded:
         return "reserved"

@@ -204,6 +204,41 @@ class MatchView(Struct, frozen=True):
     places: tuple[PlaceView, ...]
 
 
+class LadderStepView(Struct, frozen=True):
+    """A level of a tournament's ladder. Times are 0 where they are not known: the clock stands, or hands are counted.
+
+    A break lies between the end of a level and the beginning of the next.
+    """
+
+    level: int
+    small_blind: Chips
+    big_blind: Chips
+    ante: Chips
+    ante_kind: Literal["each", "big_blind"]
+    begins_at_ms: int
+    ends_at_ms: int
+    hands: int
+
+
+class TournamentView(Struct, frozen=True):
+    """A tournament as its table shows it. ``level`` is that of the running hand, or of the last one's end.
+
+    ``is_waiting``: no hand begins before the tournament grants it, so that all tables play hand for hand. The rest of a
+    board is held until ``held_until_ms`` at the latest (RP-8).
+    """
+
+    tournament_id: str
+    table_no: int
+    level: LadderStepView
+    coming: tuple[LadderStepView, ...]
+    hands_left: int  # of the level, where hands are counted
+    is_clock_running: bool
+    is_on_grant: bool
+    is_waiting: bool
+    round_no: int
+    held_until_ms: int
+
+
 class WaitingView(Struct, frozen=True):
     """Somebody who waits for a seat; ``seat`` is kept for it until ``until_ms``."""
 
@@ -229,6 +264,7 @@ class TableView(Struct, frozen=True):
     waiting: tuple[WaitingView, ...] = ()
     capsa: CapsaTableView | None = None
     match: MatchView | None = None  # of a match's table
+    tournament: TournamentView | None = None  # of a tournament's table
 
 
 class PrivateView(Struct, frozen=True):

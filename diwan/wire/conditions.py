@@ -5,12 +5,13 @@ from __future__ import annotations
 from diwan.api.table.v1 import lobby_pb2 as pb
 from diwan.core.table.conditions import Conditions
 from diwan.wire.table import CHIPS_NUMBER
+from diwan.wire.tournament_table import write_tournament_terms
 
 
 def conditions_message(shown: Conditions) -> pb.TableConditions:
     """Return the message of a table's conditions."""
     added, clocks = shown.added, shown.clocks
-    return pb.TableConditions(
+    message = pb.TableConditions(
         game=shown.game,
         limit=shown.limit,
         small_blind=shown.small_blind,
@@ -44,3 +45,6 @@ def conditions_message(shown: Conditions) -> pb.TableConditions:
         spectator_delay_events=shown.spectator_delay_events,
         is_private=shown.is_private,
     )
+    if shown.tournament is not None:
+        write_tournament_terms(message.tournament, shown.tournament)
+    return message

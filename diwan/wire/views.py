@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, get_type_hints
 
+from msgspec.structs import replace
+
 from diwan.api.table.v1 import view_pb2 as pb
 from diwan.core import view
 from diwan.core.games.capsa.view import CapsaHandView
@@ -13,6 +15,7 @@ from diwan.wire import capsa_views
 from diwan.wire.hand import STREET_NUMBER as DEALT_STREET_NUMBER
 from diwan.wire.mapping import known, named, read_reveal, read_reveals, texts, write_reveal, write_reveals
 from diwan.wire.table import RESULT_NAME, RESULT_NUMBER, config_bytes, write_config
+from diwan.wire.tournament_views import read_tournament, write_tournament
 
 STATUS_NUMBER, STATUS_NAME = named(view.SeatStatus, pb.SeatStatus)
 STREET_NUMBER: Final[dict[str, int]] = {**DEALT_STREET_NUMBER, "preflop": 1, "over": 5}
@@ -69,15 +72,21 @@ class ViewWriter:
 
 
 def _settings(tag: bytes, config: TableConfig) -> bytes:
-    raw = config_bytes(config)
+    raw = config_bytes(_without_ladder(config))
     return tag + varint(len(raw)) + raw
+
+
+def _without_ladder(config: TableConfig) -> TableConfig:
+    """Return settings as every view carries them: of a tournament's ladder it tells the levels that matter now."""
+    terms = config.tournament
+    return config if terms is None else replace(config, tournament=replace(terms, levels=()))
 
 
 def table_view_message(shown: view.TableView, config: TableConfig) -> pb.TableView:
     """Return the message of a view."""
     message = pb.TableView()
     write_table_view(message, shown)
-    write_config(message.config, config)
+    write_config(message.config, _without_ladder(config))
     return message
 
 
@@ -114,6 +123,8 @@ def _write_around_seats(message: pb.TableView, shown: view.TableView) -> None:
         capsa_views.write_table(message.capsa, shown.capsa)
     if shown.match is not None:
         _write_match(message.match, shown.match)
+    if shown.tournament is not None:
+        write_tournament(message.tournament, shown.tournament)
 
 
 def _write_match(message: pb.MatchView, match: view.MatchView) -> None:
@@ -271,6 +282,7 @@ def read_table_view(message: pb.TableView) -> view.TableView:
         ),
         capsa=capsa_views.read_table(message.capsa) if message.HasField("capsa") else None,
         match=_read_match(message.match) if message.HasField("match") else None,
+        tournament=read_tournament(message.tournament) if message.HasField("tournament") else None,
     )
 
 

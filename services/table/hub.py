@@ -216,6 +216,12 @@ class Hub:
             if watcher.player == player:
                 watcher.end(why)
 
+    def let_go(self, player: str, why: Rejected) -> None:
+        """End a player's stream of the seat after everything that was told on it; who only watches goes on."""
+        for watcher in self._watchers:
+            if watcher.player == player and watcher.is_seat:
+                watcher.end_behind(why)
+
     def tell_presence(self, frame: bytes) -> None:
         """Tell everybody who is there, where that has changed."""
         if frame == self._presence:

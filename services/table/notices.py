@@ -56,6 +56,8 @@ _TOLD_BY: Final = frozenset(
         "host_changed",
         "seat_held",
         "wait_ended",
+        "entrant_seated",
+        "entrant_released",
     )
 )
 """The events that tell players anything; all others are passed over unread."""

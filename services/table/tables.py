@@ -240,8 +240,11 @@ class Tables:
                 case EntrantSeated():
                     self._seated.setdefault(event.player, set()).add(actor.table_id)
                     self._names.want(event.player)
-                case SeatReleased() | EntrantReleased():
+                case SeatReleased():
                     self._unseat(event.player, actor.table_id)
+                case EntrantReleased():
+                    self._unseat(event.player, actor.table_id)
+                    _let_go(actor, event)
                 case BuyInRefused():
                     self._unseat_absent(actor)
                 case HostChanged():
@@ -403,3 +406,11 @@ class Tables:
                 _log.warning("lease_not_released", table=str(actor.table_id), error=repr(error))
             self._retire(actor)
         await self._buy_ins.close()
+
+
+def _let_go(actor: Actor, event: EntrantReleased) -> None:
+    """Send who is moved on to where the tournament says; who is out may go on watching."""
+    terms = actor.state.config.tournament
+    if event.cause == "moved" and terms is not None:
+        why = Rejected("MOVED_TO_ANOTHER_TABLE", tournament_id=terms.tournament_id, stack=event.stack)
+        actor.hub.let_go(event.player, why)

@@ -35,6 +35,7 @@ class Watcher(Source):
         "_end",
         "_frames",
         "_is_behind",
+        "_is_end_behind",
         "_is_ended",
         "_result",
         "_snapshot",
@@ -62,6 +63,7 @@ class Watcher(Source):
         self._result: bytes | None = None
         self._is_behind = False
         self._is_ended = False
+        self._is_end_behind = False
         self._end: Rejected | None = None
         self._beats_untaken = self._beats_unanswered = 0
 
@@ -134,6 +136,13 @@ class Watcher(Source):
                 # Also where a write waits for a reader who will not read.
                 self.cut(why)
 
+    def end_behind(self, why: Rejected) -> None:
+        """End the stream with a refusal, after what is queued: the reader gets to know how it came to that."""
+        if not self._is_ended:
+            self._is_ended = self._is_end_behind = True
+            self._end = why
+            self.wake()
+
     @property
     def waiting(self) -> int:
         """Frames that wait for the reader."""
@@ -141,7 +150,7 @@ class Watcher(Source):
 
     def take(self) -> bytes | None:
         """Return what the reader gets next, None where nothing waits; raises the refusal that the stream ends with."""
-        if self._end is not None:
+        if self._end is not None and not (self._is_end_behind and (self._frames or self._is_behind)):
             raise self._end
         if not self._frames and self._is_behind:
             self._is_behind = False

@@ -15,6 +15,7 @@ from diwan.core.games.capsa.settings import CapsaSettings, completed, naturals_o
 from diwan.core.hand.events import Chips
 from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
 from diwan.core.table.config import ChipSource, TableConfig
+from diwan.core.table.tournament.terms import TournamentTerms
 
 _CAPSA_ELSEWHERE: Final = (
     *("game", "players", "unit", "set_seconds", "declare_seconds"),  # have fields of their own
@@ -83,6 +84,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
     spectator_delay_events: int
     is_private: bool
     added: GameConditions
+    tournament: TournamentTerms | None = None
 
 
 def conditions_of(config: TableConfig) -> Conditions:
@@ -114,6 +116,7 @@ def conditions_of(config: TableConfig) -> Conditions:
         spectator_delay_events=config.spectator_delay_events,
         is_private=config.is_private,
         added=added,
+        tournament=config.tournament,
     )
 
 

@@ -19,6 +19,7 @@ from diwan.core.table.hosting.events import (
     InvitationRevoked,
     InvitationSent,
 )
+from diwan.core.table.tournament.events import EntrantReleased, EntrantSeated
 from diwan.core.table.waiting.events import SeatHeld, WaitEnded
 
 type NoticeKind = Literal[
@@ -37,6 +38,8 @@ type NoticeKind = Literal[
     "sat_out",
     "seat_ready",
     "wait_ended",
+    "tournament_seat",
+    "busted",
 ]
 
 NOTICES_AN_EVENT_MAX: Final = 9
@@ -48,6 +51,8 @@ _LEFT: Final[dict[str, NoticeKind]] = {
     "disconnected": "seat_given_up",
     "table_closed": "table_closed",
 }
+_OUT: Final[dict[str, NoticeKind]] = {"busted": "busted", "removed": "removed"}
+"""Who is moved is told of the seat at the other table."""
 
 
 class Sitter(Struct, frozen=True):
@@ -96,6 +101,11 @@ def notices_of(event: TableEvent, sitters: Mapping[Seat, Sitter]) -> tuple[Notic
             return (held,)
         case WaitEnded() if event.cause not in {"seated", "left"}:
             return (Notice(player=event.player, kind="wait_ended", cause=event.cause),)
+        case EntrantSeated() if not event.is_bot:
+            seated = Notice(player=event.player, kind="tournament_seat", seat=event.seat, amount=event.stack)
+            return (seated,)
+        case EntrantReleased() if event.cause in _OUT:
+            return _at(sitters, event.seat, _OUT[event.cause], amount=event.stack)
         case SeatReleased() if event.cause in _LEFT:
             return _at(sitters, event.seat, _LEFT[event.cause], amount=event.amount)
         case _:

@@ -128,7 +128,7 @@ def test_the_kinds_are_those_of_the_contract_and_every_event_that_tells_is_read(
     assert len(set(KIND_NUMBER.values())) == len(KIND_NUMBER)
     telling = {"TurnBegan", "WindowOpened", "SettingBegan", "AnswerAsked", "SeatFunded", "BuyInRefused", "SatOut"}
     telling |= {"SeatReleased", "InvitationSent", "InvitationRevoked", "GuestRemoved", "HostChanged"}
-    telling |= {"SeatHeld", "WaitEnded"}
+    telling |= {"SeatHeld", "WaitEnded", "EntrantSeated", "EntrantReleased"}
     assert {PAYLOADS[name].number for name in telling} == _TOLD_BY
     assert telling <= {kind.__name__ for kind in EVERY_EVENT}
 
