@@ -1,9 +1,9 @@
 """The other services: audit, bots, and every service's feed. All methods raise `DiwanError`."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
-from diwan.api.audit.v1 import audit_service_pb2
+from diwan.api.audit.v1 import audit_service_pb2, register_pb2
 from diwan.api.audit.v1.audit_service_pb2_grpc import AuditServiceStub
 from diwan.api.bots.v1 import bots_service_pb2
 from diwan.api.bots.v1.bots_service_pb2_grpc import BotsServiceStub
@@ -62,6 +62,41 @@ class Audit:
                 yield hand
             if not (token := page.next_page_token):
                 return
+
+    async def checkpoint(self, feed_id: int, size: int = 0, *, proved: bool = True) -> register_pb2.Checkpoint:
+        """Return the register's checkpoint of a size; 0 is the newest, ``proved`` the newest that witnesses signed."""
+        request = register_pb2.GetCheckpointRequest(feed_id=feed_id, size=size, proved=proved)
+        return (await self._connection.unary(self._stub.GetCheckpoint, request)).checkpoint
+
+    async def checkpoints(self, feed_id: int, *, page_size: int = 100) -> AsyncIterator[register_pb2.Checkpoint]:
+        """Iterate over the checkpoints of a feed's log, newest first."""
+        request = register_pb2.ListCheckpointsRequest(feed_id=feed_id, page_size=page_size)
+        while True:
+            page = await self._connection.unary(self._stub.ListCheckpoints, request)
+            for checkpoint in page.checkpoints:
+                yield checkpoint
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def inclusion_proof(
+        self, feed_id: int, global_seqs: Iterable[int], size: int = 0
+    ) -> register_pb2.GetInclusionProofResponse:
+        """Return proofs that events are in the register; 0 is the size of the newest proved checkpoint."""
+        request = register_pb2.GetInclusionProofRequest(feed_id=feed_id, global_seqs=global_seqs, size=size)
+        return await self._connection.unary(self._stub.GetInclusionProof, request)
+
+    async def consistency_proof(
+        self, feed_id: int, old_size: int, size: int = 0
+    ) -> register_pb2.GetConsistencyProofResponse:
+        """Return the proof that a log only grew from one size to another; 0 is the newest checkpoint's."""
+        request = register_pb2.GetConsistencyProofRequest(feed_id=feed_id, old_size=old_size, size=size)
+        return await self._connection.unary(self._stub.GetConsistencyProof, request)
+
+    async def register_policy(self) -> str:
+        """Return whom the house says to trust (C2SP tlog-policy)."""
+        request = register_pb2.GetRegisterPolicyRequest()
+        return (await self._connection.unary(self._stub.GetRegisterPolicy, request)).policy
 
 
 class Bots:

@@ -26,6 +26,7 @@ from diwan.core.transparency.note import (
     parse_vkey,
     to_base64,
 )
+from diwan.signing.files import write_new_file
 
 SEED_BYTES: Final = 32
 FILE_BYTES_MAX: Final = 4_096
@@ -72,7 +73,7 @@ class NoteKey:
 
     def save(self, path: Path) -> None:
         """Write the key, readable by its owner alone; raises FileExistsError rather than replace another."""
-        _write_new(path, self.private_text + "\n")
+        write_new_file(path, self.private_text + "\n")
 
     @property
     def private_text(self) -> str:
@@ -137,7 +138,7 @@ class LogSecret:
 
     def save(self, path: Path) -> None:
         """Write the secret, readable by its owner alone; raises FileExistsError rather than replace another."""
-        _write_new(path, f"diwan log secret v1\n{self._secret.hex()}\n")
+        write_new_file(path, f"diwan log secret v1\n{self._secret.hex()}\n")
 
     def key(self, origin: str) -> NoteKey:
         """Return the key that signs this log's checkpoints."""
@@ -168,23 +169,3 @@ def _read_private(path: Path) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         raise NoteMalformed(f"{path} is not a key file") from None
-
-
-def _write_new(path: Path, text: str) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        # A link refuses to replace what is there: a key that was overwritten is lost for good.
-        os.link(draft, path)
-    finally:
-        draft.unlink()
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

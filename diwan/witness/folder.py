@@ -9,36 +9,22 @@ evidence/      checkpoints that a log's key signed and that contradict its head
 from __future__ import annotations
 
 import fcntl
-import os
 import secrets
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Final
 
-from msgspec import Struct
-
-from diwan.core.hashing import HASH_BYTES
-from diwan.core.merkle import EMPTY_ROOT
-from diwan.core.transparency.checkpoint import parse_decimal
-from diwan.core.transparency.note import KeyType, NoteMalformed, VerifierKey, from_base64, parse_vkey, to_base64
+from diwan.core.transparency.note import KeyType, NoteMalformed, VerifierKey, parse_vkey
+from diwan.signing.files import replace_file, sync_folder
+from diwan.signing.heads import Head, Heads
 from diwan.signing.notekey import NoteKey, read_vkeys
 
 EVIDENCE_MAX: Final = 100
 """A hostile log must not fill the disk: the first contradictions tell as much as all of them."""
 
-LINE_BYTES_MAX: Final = 4_096
-
 
 class WitnessError(Exception):
     """A witness that cannot go on, or was asked for something that it does not do; the message says what to do."""
-
-
-class Head(Struct, frozen=True):
-    """The newest checkpoint of a log that was signed; size 0 before the first."""
-
-    origin: str
-    size: int = 0
-    root: bytes = EMPTY_ROOT
 
 
 class Folder:
@@ -46,6 +32,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._heads = Heads(path / "heads")
         self._lock: IO[bytes] | None = None
 
     @property
@@ -70,7 +57,7 @@ class Folder:
             raise WitnessError(f"{self.path} holds a witness already") from None
         for part in ("heads", "evidence"):
             (self.path / part).mkdir(mode=0o700, exist_ok=True)
-        _replace(self.logs_file, "# The logs that this witness knows: one public key a line.\n")
+        replace_file(self.logs_file, "# The logs that this witness knows: one public key a line.\n")
         return key
 
     def hold(self) -> None:
@@ -111,9 +98,9 @@ class Folder:
         if key in logs:
             return key
         # A log whose head was lost must not begin anew under another of its keys.
-        if key.name not in {log.name for log in logs} and not self._head_file(key.name).exists():
+        if key.name not in {log.name for log in logs} and not self._heads.path(key.name).exists():
             self.write_head(Head(key.name))
-        _replace(self.logs_file, self.logs_file.read_text("utf-8") + key.text + "\n")
+        replace_file(self.logs_file, self.logs_file.read_text("utf-8") + key.text + "\n")
         return key
 
     def distrust(self, text: str) -> None:
@@ -121,7 +108,7 @@ class Folder:
         lines = self.logs_file.read_text("utf-8").splitlines()
         if text.strip() not in lines:
             raise WitnessError("no such key is known here")
-        _replace(self.logs_file, "".join(f"{line}\n" for line in lines if line != text.strip()))
+        replace_file(self.logs_file, "".join(f"{line}\n" for line in lines if line != text.strip()))
 
     def rotate(self) -> NoteKey:
         """Make a new key under the same name; the old one signs beside it until `retire`."""
@@ -135,7 +122,7 @@ class Folder:
             draft = self.key_file.with_name(f".next.{secrets.token_hex(8)}")
             new.save(draft)
             draft.replace(self.key_file)
-            _sync(self.path)
+            sync_folder(self.path)
             return new
         finally:
             self.release()
@@ -147,7 +134,7 @@ class Folder:
             if not self.previous_key_file.exists():
                 raise WitnessError("there is no older key")
             self.previous_key_file.unlink()
-            _sync(self.path)
+            sync_folder(self.path)
         finally:
             self.release()
 
@@ -156,18 +143,14 @@ class Folder:
 
         Raises `WitnessError` if it is lost or damaged: a witness that forgot what it signed must sign no more.
         """
-        path = self._head_file(origin)
-        lost = f"the head of {origin} is lost or damaged ({path}); this witness must be replaced, not mended"
+        lost = f"the head of {origin} is lost or damaged ({self._heads.path(origin)}); this witness must be replaced, not mended"
         try:
-            with path.open("rb") as file:
-                line = file.read(LINE_BYTES_MAX).decode()
-            size, root, of = line.rstrip("\n").split(" ", 2)
-            found = Head(of, parse_decimal(size), from_base64(root, HASH_BYTES))
-        except (FileNotFoundError, ValueError):
+            head = self._heads.read(origin)
+        except NoteMalformed:
             raise WitnessError(lost) from None
-        if found.origin != origin or not line.endswith("\n"):
+        if head is None:
             raise WitnessError(lost)
-        return found
+        return head
 
     def heads(self) -> list[Head]:
         """Return what was signed last of each log that is known."""
@@ -175,7 +158,7 @@ class Folder:
 
     def write_head(self, head: Head) -> None:
         """Keep what is about to be signed; on disk when this returns, whole or not at all."""
-        _replace(self._head_file(head.origin), f"{head.size} {to_base64(head.root)} {head.origin}\n")
+        self._heads.write(head)
 
     def keep_evidence(self, request: bytes) -> Path | None:
         """Keep a signed request that contradicts a head; None once there are enough of them."""
@@ -183,32 +166,5 @@ class Folder:
         path = folder / sha256(request).hexdigest()[:32]
         if path.exists() or len(list(folder.iterdir())) >= EVIDENCE_MAX:
             return None
-        _replace(path, request.decode())
+        replace_file(path, request.decode())
         return path
-
-    def _head_file(self, origin: str) -> Path:
-        # The origin is somebody else's text; its hash is a file's name wherever the folder lies.
-        return self.path / "heads" / sha256(origin.encode()).hexdigest()[:32]
-
-
-def _replace(path: Path, text: str) -> None:
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -43,7 +43,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     init.add_argument("--log", action="append", default=[], metavar="KEY", help="a log's public key; may be repeated")
     run = command("run", _run, "answer over HTTP until Ctrl-C")
     run.add_argument("--listen", default=DEFAULT_LISTEN, metavar="HOST:PORT", help=f"default {DEFAULT_LISTEN}")
-    command("show", _show, "print the public key, and size and root of what was signed last of each log")
+    command("show", _show, "print the public key, and what was signed last of each log: size, root, origin")
     for name, run_it, words in (
         ("trust", _trust, "know a log's key from now on"),
         ("distrust", _distrust, "forget a log's key; what was signed last stays known"),
@@ -68,7 +68,7 @@ def _show(options: argparse.Namespace) -> int:
     for number, key in enumerate(folder.signing_keys()):
         print(f"{'older key' if number else 'key'}  {key.verifier.text}")
     for head in folder.heads():
-        print(f"head  {head.origin}  size {head.size}  root {head.root.hex()}")
+        print(f"head  {head.line}", end="")
     evidence = len(list((options.folder / "evidence").iterdir()))
     if evidence:
         print(f"evidence  {evidence} checkpoints that contradict these, in {options.folder / 'evidence'}")

@@ -14,8 +14,9 @@ from diwan.core.hashing import HASH_BYTES
 from diwan.core.transparency.checkpoint import Checkpoint, parse_checkpoint, parse_decimal
 from diwan.core.transparency.note import Note, NoteMalformed, VerifierKey, from_base64, parse_note
 from diwan.core.transparency.proof import HASHES_MAX, is_consistent
+from diwan.signing.heads import Head
 from diwan.signing.notes import is_signed
-from diwan.witness.folder import Folder, Head
+from diwan.witness.folder import Folder
 
 SIZE_TYPE: Final = "text/x.tlog.size"
 TEXT_TYPE: Final = "text/plain; charset=utf-8"

@@ -10,6 +10,8 @@ from diwan.chassis.calls import Call
 from diwan.chassis.database import Database
 from diwan.core.decider import Rejected
 from services.audit.projections import NumberedFinding, findings_in, status_in, verdict_in
+from services.audit.register import Register
+from services.audit.register_api import RegisterServicer
 from services.audit.search.messages import page_message, sought_of
 from services.audit.search.questions import find_in
 
@@ -17,11 +19,11 @@ _is_hand_id = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmat
 _SERVICES = {feed_id: service for service, feed_id in FEEDS.items()}
 
 
-class AuditServicer:
-    """How far the audit is, what does not hold, and what it thinks of a hand."""
+class AuditServicer(RegisterServicer):
+    """How far the audit is, what does not hold, what it thinks of a hand, and the register."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, register: Register) -> None:
+        super().__init__(database, register)
 
     async def GetStatus(self, request: pb.GetStatusRequest, call: Call) -> pb.GetStatusResponse:
         status = await self._database.run(status_in)

@@ -23,6 +23,7 @@ from services.audit.api import AuditServicer
 from services.audit.hands import HandVerifier
 from services.audit.keeping import Keeper
 from services.audit.money import LedgerExaminer, TableExaminer
+from services.audit.register import build_register
 from services.audit.search.indexer import HandIndexer
 from services.audit.settings import AuditSettings
 from services.audit.standing import Standing
@@ -48,7 +49,8 @@ async def build(settings: AuditSettings) -> AsyncIterator[Service]:
             "table": Keeper(FEEDS["table"], StreamKind.TABLE, TableExaminer(), on_hand_ended=verifier.wake),
             "wallet": Keeper(FEEDS["wallet"], StreamKind.LEDGER, LedgerExaminer()),
         }
-        background = {"hands": verifier.run, "index": HandIndexer(database).run}
+        register = build_register(settings, database)
+        background = {"hands": verifier.run, "index": HandIndexer(database).run, **register.background}
         for service, keeper in keepers.items():
             source = RemoteFeed(
                 _address(settings, service),
@@ -61,7 +63,7 @@ async def build(settings: AuditSettings) -> AsyncIterator[Service]:
             stack.push_async_callback(consumer.close)
             background[f"standing-{service}"] = Standing(FEEDS[service], database, source).run
         yield Service(
-            served=[Served(DESCRIPTOR.services_by_name["AuditService"], AuditServicer(database))],
+            served=[Served(DESCRIPTOR.services_by_name["AuditService"], AuditServicer(database, register))],
             background=background,
         )
 

@@ -43,3 +43,11 @@ async def record(connection: Connection, findings: Iterable[Finding]) -> None:
             one.detail[:DETAIL_CHARACTERS_MAX],
             one.hand_id,
         )
+
+
+async def record_once(connection: Connection, finding: Finding) -> None:
+    """Add a finding unless it is there; takes the audit's lock."""
+    await connection.execute(statements.ONE_AT_A_TIME)
+    place: tuple[int, int, UUID, str] = (finding.feed_id, finding.global_seq, finding.stream_id, finding.kind)
+    if not await connection.fetchval(statements.IS_FOUND, *place):
+        await record(connection, [finding])

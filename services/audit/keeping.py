@@ -18,13 +18,15 @@ from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.hashing import ChainHead, chain_start, feed_leaf
 from diwan.core.log import LoggedEvent, StreamKind
 from diwan.core.merkle import EMPTY_ROOT
-from diwan.core.register import Edge, grow
+from diwan.core.register import Edge
 from diwan.core.table.events import HandOpened, RefusalsRecorded
+from diwan.core.transparency.tree import grow_with_nodes
 from diwan.verifier.chain import LogReader
 from diwan.verifier.report import Fault, Rule
 from diwan.wire.events import Event
 from services.audit import statements
 from services.audit.findings import Finding, record
+from services.audit.nodes import keep_nodes
 from services.audit.search.indexer import note
 
 _NUL: Final = b"\\u0000"
@@ -127,7 +129,8 @@ class Keeper:
                 break
             leaves.append(row["leaf_hash"])
         if leaves:
-            grown = grow(edge, leaves)
+            grown, nodes = grow_with_nodes(edge, leaves)
+            await keep_nodes(connection, self._feed_id, nodes)
             await connection.execute(statements.KEEP_TREE, self._feed_id, grown.size, list(grown.peaks))
 
     async def _read(self, connection: Connection, events: Sequence[FeedEvent]) -> tuple[list[Read], list[Finding]]:

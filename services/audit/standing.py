@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Iterable
 from functools import partial
 from typing import Final, Protocol
-from uuid import UUID
 
 import asyncpg
 import structlog
@@ -19,7 +18,7 @@ import structlog
 from diwan.chassis.database import Connection, Database
 from diwan.chassis.feed import FeedEvent
 from services.audit import statements
-from services.audit.findings import Finding, record
+from services.audit.findings import Finding, record_once
 
 LOOK_SECONDS: Final = 2.0
 DRAWN: Final = 8
@@ -70,7 +69,7 @@ class Standing:
             if fault is not None:
                 kind, detail = fault
                 finding = Finding(self._feed_id, number, kept["stream_id"], kept["version"], kind, detail)
-                await self._database.run(partial(_record_once, finding=finding))
+                await self._database.run(partial(record_once, finding=finding))
 
 
 async def _kept(connection: Connection, feed_id: int, number: int) -> asyncpg.Record | None:
@@ -93,10 +92,3 @@ _FIELDS: Final = (
     *("global_seq", "stream_id", "version", "event_id", "command_id", "epoch"),
     *("type_id", "schema_v", "recorded_at_ms", "body", "prev_hash", "hash"),
 )
-
-
-async def _record_once(connection: Connection, finding: Finding) -> None:
-    await connection.execute(statements.ONE_AT_A_TIME)
-    place: tuple[int, int, UUID, str] = (finding.feed_id, finding.global_seq, finding.stream_id, finding.kind)
-    if not await connection.fetchval(statements.IS_FOUND, *place):
-        await record(connection, [finding])
