@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,6 +30,8 @@ class WitnessServer(ThreadingHTTPServer):
         super().__init__(address, _Handler)
         self.witness = witness
         self._free = threading.BoundedSemaphore(CONNECTIONS_MAX)
+        self._mutex = threading.Lock()
+        self._open: set[socket.socket] = set()
 
     @property
     def url(self) -> str:
@@ -43,10 +47,22 @@ class WitnessServer(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
+        with self._mutex:
+            self._open.add(request)
         try:
             super().process_request_thread(request, client_address)
         finally:
+            with self._mutex:
+                self._open.discard(request)
             self._free.release()
+
+    def server_close(self) -> None:
+        """Stop listening, and end the connections that are kept open for a next request."""
+        super().server_close()
+        with self._mutex:
+            for connection in self._open:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: whoever breaks a connection off has nothing to be told, and everything else was answered."""

@@ -50,6 +50,7 @@ async def build(settings: AuditSettings) -> AsyncIterator[Service]:
             "wallet": Keeper(FEEDS["wallet"], StreamKind.LEDGER, LedgerExaminer()),
         }
         register = build_register(settings, database)
+        stack.callback(register.cosigner.close)
         background = {"hands": verifier.run, "index": HandIndexer(database).run, **register.background}
         for service, keeper in keepers.items():
             source = RemoteFeed(

@@ -66,18 +66,25 @@ class WitnessClient:
 
     def ask(self, body: bytes) -> Answer:
         """Return the answer; raises OSError where there is none."""
+        is_kept = self._connection.sock is not None
         try:
-            self._connection.request("POST", self._path, body)
-            response = self._connection.getresponse()
-            raw = response.read(ANSWER_BYTES_MAX + 1)
-        except http.client.HTTPException as error:
+            return self._ask(body)
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            # A kept connection may have been closed meanwhile; asking twice is as good as asking once.
+            if not is_kept:
+                raise ConnectionError(repr(error)) from error
+        try:
+            return self._ask(body)
+        except (OSError, http.client.HTTPException) as error:
             self._connection.close()
             raise ConnectionError(repr(error)) from error
-        except OSError:
-            self._connection.close()
-            raise
+
+    def _ask(self, body: bytes) -> Answer:
+        self._connection.request("POST", self._path, body)
+        response = self._connection.getresponse()
+        raw = response.read(ANSWER_BYTES_MAX + 1)
         if len(raw) > ANSWER_BYTES_MAX:
-            self._connection.close()
             raise ConnectionError("an answer without end")
         text = raw.decode("utf-8", "replace")
         size = None
@@ -127,6 +134,11 @@ class Cosigner:
         async with asyncio.TaskGroup() as group:
             for name in self._clients:
                 group.create_task(self._follow(self._policy.witnesses[name], signer), name=f"witness-{name}")
+
+    def close(self) -> None:
+        """Close every connection."""
+        for client in self._clients.values():
+            client.close()
 
     async def before_first(self, feed_id: int, signed: int) -> Hold | None:
         """Ask the witnesses what they signed last of a log, by showing them the empty tree, which contradicts nothing."""

@@ -93,6 +93,9 @@ class TestedRegister:
         for part in (self.signer, self.cosigner):
             part._alarm = lambda *told: self.alarms.append(told)
 
+    def close(self) -> None:
+        self.cosigner.close()
+
     async def sign(self):
         return await self.signer.sign(FEED)
 
