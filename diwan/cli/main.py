@@ -5,9 +5,10 @@ from __future__ import annotations
 import stamina.instrumentation
 import typer
 
-from diwan.cli import doctor, find, hands, phh, play, prepare, replay, scenarios, tables, token, up, verify, witness
+from diwan.cli import doctor, find, hands, phh, play, prepare, scenarios, tables, token, up, verify, witness
 from diwan.cli.demo.command import demo
 from diwan.cli.reconcile.command import run as reconcile
+from diwan.cli.replaying.command import replay
 from diwan.cli.wallet import command as wallet
 
 # What is tried again is the client library's business; a line for every attempt would stand in the middle of a game.
@@ -30,7 +31,7 @@ app.command("doctor")(doctor.doctor)
 app.command("token")(token.token)
 app.add_typer(tables.app, name="tables")
 app.command("play")(play.play)
-app.command("replay")(replay.replay)
+app.command("replay")(replay)
 app.command("find")(find.find)
 app.add_typer(wallet.app, name="wallet")
 app.command("reconcile")(reconcile)

@@ -1,11 +1,13 @@
-"""``diwan replay HAND``: a hand told step by step from its log, as everybody, a seat or an auditor may see it."""
+"""A hand gathered from its log, with the cards that a lens shows, and told event by event.
+
+`diwan.cli.replaying` is the command `diwan replay`; here is what `diwan phh` and `diwan hands` tell and write from.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import msgspec
 import typer
@@ -13,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from diwan.chassis.access import Role
-from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, refusal_text, running_stack
-from diwan.client import DiwanError, connect
+from diwan.cli.running import own_token, running_stack
+from diwan.client import connect
 from diwan.client.tables import Tables
 from diwan.core.cards import format_card
 from diwan.core.fairness import SECRET_BYTES, Reveal, deal, secret_commitment, verify_reveal
@@ -70,31 +72,6 @@ class Gathered(msgspec.Struct, frozen=True):
 
 class ReplayFailedError(Exception):
     """The hand cannot be told; the message says why."""
-
-
-def replay(
-    hand: Annotated[str, typer.Argument(help="The hand's id.")],
-    lens: Annotated[str, typer.Option("--as", help="public, auditor, or a seat's number.")] = PUBLIC,
-    reason: Annotated[
-        str, typer.Option(help="Why hidden cards are looked at; an auditor must say, and it is kept.")
-    ] = "",
-    case: Annotated[str, typer.Option(help="The case it belongs to.")] = "",
-    address: Annotated[str, typer.Option(help="host:port of the table service, instead of a stack's.")] = "",
-    token: Annotated[str, typer.Option(envvar="DIWAN_TOKEN", help="A token to call with, for --address.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
-    data: DataOption = DEFAULT_DATA,
-) -> None:
-    """Tell a hand step by step from its log.
-
-    Hidden cards are shown to the seat that held them, or to an auditor with a reason, of a hand that has ended.
-    """
-    wanted = wanted_hand(hand, lens, reason, case)
-    try:
-        found = asyncio.run(over_grpc(wanted, *access(address, token, data)))
-    except (DiwanError, ReplayFailedError) as error:
-        typer.echo(f"diwan replay: {refusal_text(error) if isinstance(error, DiwanError) else error}", err=True)
-        raise typer.Exit(1) from None
-    show(_told(wanted, found), Console(highlight=False), as_json=as_json)
 
 
 def wanted_hand(hand: str, lens: str, reason: str, case: str) -> Wanted:

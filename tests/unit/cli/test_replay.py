@@ -1,4 +1,4 @@
-"""``diwan replay``: who sees what, what is checked before it is told, how it is printed (P10, F3, S4)."""
+"""A hand that is gathered and told: who sees what, what is checked before it is told, how it is printed (P10, F3, S4)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from io import StringIO
 from types import SimpleNamespace
 
 import pytest
-import typer
 from msgspec.structs import replace
 from rich.console import Console
-from typer.testing import CliRunner
 
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
-from diwan.cli import replay as command
 from diwan.cli.replay import ReplayFailedError, Told, Wanted, show, tell
 from diwan.core.cards import format_card
 from diwan.core.hand.events import HoleCardsDealt
@@ -179,20 +176,3 @@ async def test_json_names_cards_and_leaves_unknown_ones_null(capsys):
     assert cards[seat] == [format_card(card) for card in names(house, seat)]
     assert all(found == [None, None] for other, found in cards.items() if other != seat)
     assert {"version", "recorded_at_ms", "seat", "what", "decided_by", "pot", "board", "time_left_ms"} <= set(first)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--as", "dealer"], "public, auditor or a seat"),
-        (["--as", "auditor"], "says why"),
-        (["--address", "127.0.0.1:1"], "a token is needed"),
-        (["--data", "/nowhere/at/all"], "no stack runs"),
-    ],
-)
-def test_bad_options_are_told_clearly(arguments, words):
-    app = typer.Typer()
-    app.command()(command.replay)
-    outcome = CliRunner().invoke(app, ["7f0c4a52-95b4-5b52-9b0e-3a4f5d6c7b8a", *arguments], env={"DIWAN_TOKEN": ""})
-    assert outcome.exit_code == 2
-    assert words in " ".join(outcome.output.replace("│", " ").split())

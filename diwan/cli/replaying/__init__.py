@@ -1,0 +1,1 @@
+"""``diwan replay``: a hand as somebody could have seen it, moment by moment."""
