@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection
 from itertools import count
+from pathlib import Path
 from random import Random  # noqa: TID251  (tests may use chance)
 from uuid import UUID
 
@@ -24,11 +25,15 @@ from diwan.core.ledger.requests import LinkedSet
 from diwan.core.ledger.seats import TableSeats, follow
 from diwan.core.log import LoggedEvent, StreamKind
 from diwan.core.table.events import BuyInRequested, TopUpRequested
+from diwan.signing.heads import Heads
+from diwan.signing.notekey import LogSecret
 from diwan.wire.events import encode
+from services.audit.api import AuditServicer
 from services.audit.app import MIGRATIONS
 from services.audit.hands import HandVerifier
 from services.audit.keeping import Keeper
 from services.audit.money import LedgerExaminer, TableExaminer
+from services.audit.register import Register
 from tests.unit.verifier.logs import PlayedTable, chained, played
 
 PASSWORDS = {role: f"password of {role}" for role in (OWNER, *role_memberships("audit"))}
@@ -139,6 +144,11 @@ class Audit:
             TABLE_FEED: Keeper(TABLE_FEED, StreamKind.TABLE, TableExaminer(), on_hand_ended=self.verifier.wake),
             WALLET_FEED: Keeper(WALLET_FEED, StreamKind.LEDGER, LedgerExaminer()),
         }
+
+    def servicer(self) -> AuditServicer:
+        """What answers over gRPC."""
+        secrets, heads = [LogSecret(bytes(32))], Heads(Path("never written"))
+        return AuditServicer(self.database, Register(self.database, "diwan.test", secrets, heads))
 
     async def take(self, *feeds: ListFeed, apply=None) -> None:
         """Take feeds in to their ends, all at once, as the service does."""

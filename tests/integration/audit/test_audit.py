@@ -17,7 +17,6 @@ from diwan.core.hand import events as hand
 from diwan.core.hashing import uuid_text
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.table.commands import RefuseBuyIn, RequestSeat
-from services.audit.api import AuditServicer
 from services.audit.hands import HandVerifier
 from tests.integration.audit.conftest import LEDGER, TABLE_FEED, WALLET_FEED, ListFeed, Paid
 from tests.unit.verifier.forging import Insider
@@ -25,7 +24,7 @@ from tests.unit.verifier.logs import PlayedTable, played
 
 
 async def status(audit) -> pb.GetStatusResponse:
-    return await AuditServicer(audit.database).GetStatus(pb.GetStatusRequest(), None)
+    return await audit.servicer().GetStatus(pb.GetStatusRequest(), None)
 
 
 def feeds(table, paid):
@@ -140,7 +139,7 @@ async def test_a_forged_hand_is_found_by_deciding_again(audit, table, paid):
     await audit.verify()
     found = await audit.rows("select kind, version, hand_id, feed_id from finding")
     assert found == [("DIGEST_DIFFERS", at + 1, one.hand_id, TABLE_FEED)]
-    verdict = await AuditServicer(audit.database).GetHandVerdict(pb.GetHandVerdictRequest(hand_id=one.hand_id), None)
+    verdict = await audit.servicer().GetHandVerdict(pb.GetHandVerdictRequest(hand_id=one.hand_id), None)
     assert verdict.verdict == pb.VERDICT_NOT_VERIFIED
     assert "DIGEST_DIFFERS at version" in verdict.detail
     assert verdict.acts > 0
@@ -399,7 +398,7 @@ async def test_findings_come_by_page_in_order(audit, table, paid):
     table_feed, _ = feeds(table, paid)
     table_feed.events = [replace(event, leaf_hash=bytes(32)) for event in table_feed.events[:23]]
     await audit.take(table_feed)
-    api = AuditServicer(audit.database)
+    api = audit.servicer()
     numbers, token, pages = [], "", 0
     while True:
         page = await api.ListFindings(pb.ListFindingsRequest(page_size=5, page_token=token), None)
@@ -428,7 +427,7 @@ async def test_findings_come_by_page_in_order(audit, table, paid):
 )
 async def test_bad_pages_are_refused_with_a_reason(audit, request_fields, reason):
     with pytest.raises(Rejected) as refusal:
-        await AuditServicer(audit.database).ListFindings(pb.ListFindingsRequest(**request_fields), None)
+        await audit.servicer().ListFindings(pb.ListFindingsRequest(**request_fields), None)
     assert refusal.value.reason == reason
 
 
@@ -443,7 +442,7 @@ async def test_bad_pages_are_refused_with_a_reason(audit, request_fields, reason
 )
 async def test_a_hand_that_was_never_seen_has_no_verdict(audit, hand_id, reason):
     with pytest.raises(Rejected) as refusal:
-        await AuditServicer(audit.database).GetHandVerdict(pb.GetHandVerdictRequest(hand_id=hand_id), None)
+        await audit.servicer().GetHandVerdict(pb.GetHandVerdictRequest(hand_id=hand_id), None)
     assert refusal.value.reason == reason
 
 
@@ -452,5 +451,5 @@ async def test_a_hand_that_still_runs_cannot_be_said_of(audit, table):
     table.events = table.events[: one.find(hand.Acted)]
     await audit.take(ListFeed(TABLE_FEED, table.events))
     await audit.verify()
-    answer = await AuditServicer(audit.database).GetHandVerdict(pb.GetHandVerdictRequest(hand_id=one.hand_id), None)
+    answer = await audit.servicer().GetHandVerdict(pb.GetHandVerdictRequest(hand_id=one.hand_id), None)
     assert answer.verdict == pb.VERDICT_CANNOT_SAY

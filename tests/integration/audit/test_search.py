@@ -23,7 +23,6 @@ from diwan.core.log import LoggedEvent, StreamKind
 from diwan.core.table.commands import RecordOpening, RecordRefusals
 from diwan.core.table.events import RefusalCount
 from diwan.wire.events import encode
-from services.audit.api import AuditServicer
 from services.audit.search import indexer, questions
 from services.audit.search.facts import Flag
 from services.audit.search.indexer import HandIndexer
@@ -465,7 +464,7 @@ async def test_pages_follow_each_other_while_hands_are_added(many):
 
 
 async def asked(audit, **fields):
-    return await AuditServicer(audit.database).FindHands(pb.FindHandsRequest(**fields), None)
+    return await audit.servicer().FindHands(pb.FindHandsRequest(**fields), None)
 
 
 async def test_an_answer_tells_a_hand_in_the_words_of_the_contract(audit, table):
