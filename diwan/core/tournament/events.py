@@ -348,12 +348,12 @@ class BalancingOrdered(Struct, frozen=True, tag=True):
 
 
 class MoverCandidate(Struct, frozen=True):
-    """Who could move: how far from the big blind of the next hand (0: has it), and how often moved before."""
+    """Who could move: how far from the big blind of the next hand (0: has it), and how often moved before to even out tables."""
 
     player: str
     seat: Seat
     hands_to_big_blind: int
-    moves: int
+    balanced: int
 
 
 class MoverChosen(Struct, frozen=True, tag=True):

@@ -23,13 +23,28 @@ Of rising numbers a table takes only one above the last one it took: older ones 
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from diwan.core.hand.events import Chips, Seat
-from diwan.core.tournament.events import Payment, StartMode
-from diwan.core.tournament.state import Clock
+from diwan.core.ledger.accounts import named_id
+from diwan.core.tournament.events import (
+    ClockSet,
+    HandForHandBegan,
+    HandForHandEnded,
+    Payment,
+    PlayBegan,
+    RedrawDone,
+    RedrawOrdered,
+    StartMode,
+    TournamentCancelled,
+    TournamentEvent,
+    TournamentWon,
+)
+from diwan.core.tournament.seating import level_ms_of, seats_of
+from diwan.core.tournament.state import Clock, Move, TableState, TournamentState
 
 
 class OpenTable(Struct, frozen=True):
@@ -149,3 +164,135 @@ type TableOrder = (
     | CloseTable
 )
 type Order = TableOrder | Pay
+
+
+_OF_ALL_TABLES: Final = (
+    ClockSet,
+    HandForHandBegan,
+    HandForHandEnded,
+    PlayBegan,
+    RedrawDone,
+    RedrawOrdered,
+    TournamentCancelled,
+    TournamentWon,
+)
+
+
+def pending_orders(state: TournamentState) -> Iterator[Order]:
+    """Yield everything that is not confirmed yet: what a shell sends again and again."""
+    yield from payment_orders(state)
+    for table in state.tables.values():
+        yield from table_orders(state, table)
+
+
+def payment_orders(state: TournamentState) -> Iterator[Pay]:
+    """Yield what the wallet is asked for."""
+    for pending in state.payments.values():
+        yield Pay(pending.payment, pending.attempt_no)
+
+
+def touched_tables(state: TournamentState, events: Iterable[TournamentEvent]) -> frozenset[int]:
+    """Return the tables whose orders a batch may have changed; ``state`` is the one after it."""
+    numbers: set[int] = set()
+    for event in events:
+        if isinstance(event, _OF_ALL_TABLES):
+            return frozenset(state.tables.keys())
+        for name in ("table_no", "from_table", "to_table"):
+            numbers.add(getattr(event, name, 0))
+        named = getattr(event, "tables", ())
+        numbers.update(named if isinstance(named, tuple) else ())
+        for given in getattr(event, "seats", ()):
+            numbers.add(getattr(given, "from_table", 0))
+        move = state.moves.get(getattr(event, "move_no", 0))
+        if move is not None:
+            numbers.update((move.from_table, move.to_table))
+        numbers.update(_of_player(state, getattr(event, "player", "")))
+    return frozenset(numbers & set(state.tables.keys()))
+
+
+def _of_player(state: TournamentState, player: str) -> Iterator[int]:
+    entrant = state.entrants.get(player) if player else None
+    if entrant is not None:
+        yield entrant.table_no
+        move = state.moves.get(entrant.move_no)
+        if move is not None:
+            yield from (move.from_table, move.to_table)
+
+
+def table_orders(state: TournamentState, table: TableState) -> Iterator[TableOrder]:
+    """Yield what one table is asked for."""
+    if table.status == "gone":
+        return
+    number, table_id = table.table_no, table.table_id
+    if not table.version:
+        clock = state.clock
+        yield OpenTable(number, table_id, seats_of(state, table), table.first_button, clock, level_ms_of(state))
+        return
+    if state.phase == "paying":
+        yield CloseTable(number, table_id)
+        return
+    yield from _mode_orders(state, table)
+    for move_no in table.leaving:
+        move = state.moves[move_no]
+        if move.phase == "releasing":
+            yield ReleaseEntrant(number, table_id, move.move_id, move.player, "moved")
+    for move_no in table.arriving:
+        move = state.moves[move_no]
+        if move.phase == "seating":
+            is_bot = state.entrants[move.player].is_bot
+            yield SeatEntrant(number, table_id, move.move_id, move.seat, move.player, is_bot, move.stack)
+    if state.removals or len(state.extras):
+        yield from _sitter_orders(state, table)
+    if table.status == "closing" and not table.sitters and not table.arriving:
+        yield CloseTable(number, table_id)
+
+
+def _mode_orders(state: TournamentState, table: TableState) -> Iterator[TableOrder]:
+    number, table_id = table.table_no, table.table_id
+    if state.clock.clock_no > table.clock_no:
+        yield SetClock(number, table_id, state.clock)
+    mode = wanted_mode(state, table)
+    if mode != table.mode:
+        yield SetStartMode(number, table_id, table.start_no + 1, mode)
+    if table.round_done < table.round_no:
+        if table.clock_no == state.clock.clock_no and not table.held_hand_no:
+            floor = state.config.floor
+            yield GrantHand(number, table_id, table.round_no, holds_runouts=True, runout_ms=floor.runout_ms)
+        if table.held_hand_no and table.is_run_out:
+            yield ReleaseRunout(number, table_id, table.held_hand_no)
+
+
+def _sitter_orders(state: TournamentState, table: TableState) -> Iterator[TableOrder]:
+    for sitter in table.sitters:
+        entrant = state.entrants[sitter.player]
+        if entrant.move_no:
+            continue
+        if entrant.removal:
+            move_id = removal_id(state, entrant.entry_no)
+            yield ReleaseEntrant(table.table_no, table.table_id, move_id, sitter.player, "removed")
+        extra = state.extras.get(entrant.extra_no)
+        if extra is not None and extra.is_paid and not entrant.removal:
+            yield AddChips(table.table_no, table.table_id, extra.add_id, sitter.player, extra.chips)
+
+
+def removal_id(state: TournamentState, entry_no: int) -> str:
+    """Return the id under which a removed player is let go."""
+    return named_id(state.tournament_id, f"removal/{entry_no}")
+
+
+def wanted_mode(state: TournamentState, table: TableState) -> StartMode:
+    """Return the start mode that a table should be in: it waits for grants as long as anything keeps it from dealing."""
+    if state.phase != "playing" or state.hand_for_hand is not None or state.redraw is not None:
+        return "on_grant"
+    if table.status != "open" or table.is_halted:
+        return "on_grant"
+    if any(state.moves[number].phase in {"choosing", "releasing"} for number in table.leaving):
+        return "on_grant"
+    if any(_holds_target(state.moves[number]) for number in table.arriving):
+        return "on_grant"
+    return "automatic"
+
+
+def _holds_target(move: Move) -> bool:
+    """Say whether a table waits for this player: one whose seat was chosen there by who has which blind next."""
+    return move.purpose == "balance" and move.phase in {"placing", "seating"}

@@ -103,7 +103,8 @@ class FloorRules(Struct, frozen=True, kw_only=True):
     With more than ``few_tables`` tables a difference of ``gap_many`` is let be, with fewer or as many ``gap_few``
     (TDA R11, WSOP R67); a table ``halt_short`` players short waits for its players. ``final_table_at`` 0 is WSOP R68 by
     the table's size. ``redraw_at`` are the numbers of tables at which everybody draws a new seat, in tournaments of
-    ``redraw_entries`` or more entries. ``hand_clock_ms`` is what a hand of hand-for-hand takes from the level whatever
+    ``redraw_entries`` or more entries. Hand-for-hand begins when ``hand_for_hand_within`` players or fewer
+    are to go out before the money. ``hand_clock_ms`` is what a hand of hand-for-hand takes from the level whatever
     it took, ``late_table_ms`` how long the others wait for a table, ``runout_ms`` how long an all-in waits (RP-8).
     """
 
@@ -115,6 +116,7 @@ class FloorRules(Struct, frozen=True, kw_only=True):
     redraw_at: tuple[int, ...] = (3, 2)
     redraw_entries: int = 100
     hand_for_hand: bool = True
+    hand_for_hand_within: int = 2
     hand_clock_ms: int = 120_000
     late_table_ms: int = 180_000
     runout_ms: int = 180_000

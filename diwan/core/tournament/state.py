@@ -58,7 +58,7 @@ class Entrant(Struct, frozen=True):
     """A player as they stand. ``table_no`` and ``seat`` while they sit; ``move_no`` while they are to sit elsewhere.
 
     ``busted``: out of chips, and the hand-for-hand round that ranks them is not over. ``moves`` counts how often the
-    floor moved them. ``removal`` is the operator's reason for removing them.
+    floor moved them once play had begun. ``removal`` is the operator's reason for removing them.
     """
 
     player: str
@@ -69,6 +69,7 @@ class Entrant(Struct, frozen=True):
     seat: Seat = NO_SEAT
     move_no: int = 0
     moves: int = 0
+    balanced: int = 0  # of those, alone, to even out tables
     entries: int = 0  # accepted ones
     rebuys: int = 0
     has_add_on: bool = False
@@ -114,12 +115,11 @@ class TableState(Struct, frozen=True):
     held_hand_no: int = 0  # an all-in waits in it
     is_run_out: bool = False  # and may be run out
     is_halted: bool = False
-    adds: tuple[int, ...] = ()  # numbers of extras to be put in front of players here
 
     @property
     def size(self) -> int:
         """How many will sit here once every move is made."""
-        return len(self.sitters) + len(self.arriving) - len(self.leaving)
+        return max(len(self.sitters) + len(self.arriving) - len(self.leaving), 0)
 
     @property
     def is_idle(self) -> bool:
@@ -186,16 +186,27 @@ class Clock(Struct, frozen=True):
         return (self.paused_at_ms or now_ms) - self.base_ms
 
 
-class HandForHand(Struct, frozen=True):
-    """Hand-for-hand is on. ``tables`` are those granted the round of number ``round_no``, 0 before the first."""
+class Bust(Struct, frozen=True):
+    """Who went out in a round of hand-for-hand and is ranked when the round is complete."""
 
+    round_no: int
+    player: OutPlayer
+
+
+class HandForHand(Struct, frozen=True):
+    """Hand-for-hand is on. ``tables`` still owe the hand of round ``round_no``, 0 before the first.
+
+    ``late`` ones owe the hand of an earlier round: nobody waits for them any more. ``elapsed_ms`` is how long levels
+    had run when the round was granted.
+    """
+
+    elapsed_ms: int = 0
     round_no: int = 0
+    is_playing: bool = False  # the round is not ended
     tables: tuple[int, ...] = ()
-    players_left: int = 0
-    granted_at_ms: int = 0
+    late: tuple[int, ...] = ()
+    held: tuple[int, ...] = ()  # of tables: those that hold an all-in
     limit_at_ms: int = 0
-    is_late: bool = False  # the limit has passed: the next round is granted without those still missing
-    is_released: bool = False  # held all-ins of this round are run out
 
 
 class Redraw(Struct, frozen=True):
@@ -253,12 +264,14 @@ class TournamentState(Struct, frozen=True, kw_only=True):
     clock: Clock = Clock()
     level_no: int = 0
     is_break: bool = False
-    level_ends_at_ms: int = 0
+    level_ends_ms: int = 0  # in running time; 0: never
     is_paused: bool = False
     hand_for_hand: HandForHand | None = None
     round_no: int = 0
-    has_burst: bool = False  # the bubble
-    busts: tuple[OutPlayer, ...] = ()  # of the running round, not ranked yet
+    busts: tuple[Bust, ...] = ()  # not ranked yet
+    removals: tuple[str, ...] = ()  # players whom an operator removes
+    halted: tuple[int, ...] = ()  # tables that wait for players
+    breaking: tuple[int, ...] = ()  # tables to be broken whose seats are not drawn yet
     redraw: Redraw | None = None
     redrawn_at: tuple[int, ...] = ()  # numbers of tables at which everybody has drawn anew
     has_final_table: bool = False
@@ -270,6 +283,11 @@ class TournamentState(Struct, frozen=True, kw_only=True):
     def is_over(self) -> bool:
         """Whether nothing follows."""
         return self.phase == "finished"
+
+    @property
+    def is_field_known(self) -> bool:
+        """Whether nobody can enter any more: entries are closed and all of them answered for."""
+        return self.is_closed and not self.open_entries
 
     def table_no(self, table_id: str) -> int | None:
         """Return the number of a table of this tournament."""

@@ -1,0 +1,79 @@
+"""A command's events as they grow, with the tournament as it stands after them, and the draws made on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from diwan.core.fairness import NO_SEEDS, draw, draw_order
+from diwan.core.fairness.material import Seeds
+from diwan.core.hashing import hashed, uuid_bytes
+from diwan.core.tournament.commands import Chance
+from diwan.core.tournament.events import Drawn, TournamentEvent
+from diwan.core.tournament.evolve import evolve
+from diwan.core.tournament.state import TournamentState
+
+ENTRANTS_LABEL: Final = "entrants/v1"
+
+
+class Batch:
+    """Events of one command. ``touched`` gathers the numbers of tables that something happened to."""
+
+    def __init__(self, state: TournamentState, chance: Chance | None, now_ms: int) -> None:
+        self.state = state
+        self.now_ms = now_ms
+        self.touched: set[int] = set()
+        self._chance = chance
+        self._events: list[TournamentEvent] = []
+        self._seeds: Seeds = NO_SEEDS
+        self._ordinal: int | None = None
+
+    @property
+    def events(self) -> tuple[TournamentEvent, ...]:
+        """Everything so far, the act first."""
+        return tuple(self._events)
+
+    @property
+    def length(self) -> int:
+        """How many events there are."""
+        return len(self._events)
+
+    def add(self, *events: TournamentEvent) -> None:
+        """Let events happen."""
+        for event in events:
+            self.state = evolve(self.state, event)
+            self._events.append(event)
+            table_no = getattr(event, "table_no", 0)
+            if table_no:
+                self.touched.add(table_no)
+
+    def order(self, label: str, count: int) -> tuple[int, ...]:
+        """Return 0..count-1 in a drawn order."""
+        secret, ordinal = self._next()
+        return draw_order(secret, label, self.state.tournament_id, count, seeds=self._seeds, ordinal=ordinal)
+
+    def one(self, label: str, weights: Sequence[int]) -> int:
+        """Return a drawn index, each as likely as its weight says."""
+        secret, ordinal = self._next()
+        return draw(secret, label, self.state.tournament_id, weights, seeds=self._seeds, ordinal=ordinal)
+
+    def _next(self) -> tuple[bytes, int]:
+        """Return the secret that the tournament was committed to, shown by the first draw of the batch, and an ordinal."""
+        if self._chance is None:
+            raise ValueError("this command draws: it needs the secret of the coming draw")
+        if self._ordinal is None:
+            digest = entrants_digest(self.state) if self.state.draw_no == 1 else b""
+            self._seeds = {0: digest} if digest else NO_SEEDS
+            self.add(Drawn(self.state.draw_no, self._chance.secret, digest, self._chance.next_commitment, self.now_ms))
+            self._ordinal = -1
+        self._ordinal += 1
+        return self._chance.secret, self._ordinal
+
+
+def entrants_digest(state: TournamentState) -> bytes:
+    """Return the hash of who has entered, in the order of their entries.
+
+    Mixed into the first draw, so that the house, which knows the secret, does not know the outcome before they enter.
+    """
+    accepted = [entry for _, entry in sorted(state.entries.items()) if entry.status == "accepted"]
+    return hashed(ENTRANTS_LABEL, uuid_bytes(state.tournament_id), *[entry.player for entry in accepted])
