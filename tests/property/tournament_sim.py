@@ -24,6 +24,11 @@ from tests.property.tournament_tables import FakeTable
 
 TOURNAMENT_ID = "5b0c6a3e-0000-4000-8000-000000000001"
 START_MS = 1_800_000_000_000
+MEANT = {
+    *("TOURNAMENT_FULL", "REGISTRATION_CLOSED", "ALREADY_ENTERED", "BOTS_NOT_WANTED", "RE_ENTRY_NOT_ALLOWED"),
+    *("REGISTRATION_NOT_OPEN", "LAST_PLAYER", "NOT_RUNNING", "NOT_PAUSED"),
+}
+"""Refusals that chance may run into."""
 
 
 class Wallet:
@@ -52,7 +57,7 @@ class Wallet:
             return refused
         giver = self.account(payment.giver, payment.player)
         taker = self.account(payment.taker, payment.player)
-        refused = giver not in ("bots",) and self.balance(giver) < payment.amount
+        refused = giver != "bots" and self.balance(giver) < payment.amount
         self.answers[name] = (payment, refused)
         if not refused:
             self.balances[giver] = self.balance(giver) - payment.amount
@@ -286,14 +291,8 @@ class Simulation:
         try:
             self.command(c.Enter(player, is_bot, self.now))
         except Rejected as refusal:
-            assert refusal.reason in {
-                "TOURNAMENT_FULL",
-                "REGISTRATION_CLOSED",
-                "ALREADY_ENTERED",
-                "BOTS_NOT_WANTED",
-                "RE_ENTRY_NOT_ALLOWED",
-                "REGISTRATION_NOT_OPEN",
-            }, refusal
+            if refusal.reason not in MEANT:
+                raise
             if refusal.reason == "REGISTRATION_NOT_OPEN":
                 self.at(self.now + 500, lambda: self.enter(player, is_bot=is_bot))
             return
@@ -308,12 +307,13 @@ class Simulation:
             choice = self.chance.random()
             if choice < 0.3 and not self.state.is_paused:
                 self.command(c.Pause("op", "fire drill", self.now))
-                self.at(self.now + 600_000, lambda: self.resume())
+                self.at(self.now + 600_000, self.resume)
             elif choice < 0.6 and self.state.left > 2:
                 playing = sorted(p.player for p in self.state.entrants.values() if p.standing == "playing")
                 self.command(c.Remove(self.chance.choice(playing), "op", "collusion", self.now))
         except Rejected as refusal:
-            assert refusal.reason in {"LAST_PLAYER", "NOT_RUNNING", "NOT_PAUSED"}, refusal
+            if refusal.reason not in MEANT:
+                raise
         self.at(self.now + 1_800_000, self.operate)
 
     def resume(self):
@@ -388,7 +388,7 @@ class Simulation:
                 assert seat == positions.spots.big_blind, "the worst position was not what it was said to be"
         previous = self.last_big_blinds.get(table.no)
         if previous is not None:
-            occupied = [seat for seat in table.stacks]
+            occupied = list(table.stacks)
             following = min(occupied, key=lambda seat: (seat - previous - 1) % 9)
             assert positions.spots.big_blind == following, "a big blind was skipped"
             if len(occupied) > 1:

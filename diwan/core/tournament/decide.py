@@ -43,7 +43,6 @@ from diwan.core.tournament.commands import (
     Withdraw,
 )
 from diwan.core.tournament.events import (
-    EntryAccepted,
     Payment,
     PlayBegan,
     TournamentCancelled,
