@@ -159,7 +159,7 @@ class _Check:
             self._wanted.append(_Wanted(hand, report, entries, is_match))
 
     def _is_match(self, events: list[_Placed]) -> bool | None:
-        """Return whether the table's chips are coins of a match; None where its beginning is not there."""
+        """Return whether the table's chips are a match's or a tournament's, which no wallet pays; None where its beginning is not there."""
         if not events or events[0].event.version != 1:
             return None
         try:
@@ -167,7 +167,7 @@ class _Check:
         except Fault as fault:
             self._note_at(fault, events[0])
             return None
-        return said.config.chips == "match" if isinstance(said, TableCreated) else None
+        return said.config.chips != "wallet" if isinstance(said, TableCreated) else None
 
     # The wallet
 

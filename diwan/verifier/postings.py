@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from diwan.core.games.capsa.events import CapsaStarted, PairSettled
 from diwan.core.hand.events import HandEnded, HandStarted, HandVoided
 from diwan.core.ledger.books import Transfer
+from diwan.core.ledger.disagreement import Disagreement
 from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
 from diwan.core.ledger.requests import LinkedSet
-from diwan.core.ledger.seats import Disagreement, Sitting, TableSeats, follow
+from diwan.core.ledger.seats import Sitting, TableSeats, follow
 from diwan.history.entries import Entry, Withheld
 from diwan.verifier.report import Fault, Rule
 

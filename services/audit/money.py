@@ -18,9 +18,10 @@ from diwan.chassis.database import Connection
 from diwan.core.hashing import uuid_bytes
 from diwan.core.ledger.accounts import AMOUNT_MAX, MAY_OWE, named_id
 from diwan.core.ledger.books import Account, moved
+from diwan.core.ledger.disagreement import Disagreement
 from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
 from diwan.core.ledger.requests import Confirmation, LinkedSet, Revocation, TableRequest
-from diwan.core.ledger.seats import Disagreement, TableSeats, follow
+from diwan.core.ledger.seats import TableSeats, follow
 from diwan.wire.events import is_table_event
 from services.audit import statements
 from services.audit.findings import Finding

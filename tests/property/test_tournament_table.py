@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from diwan.core.decider import Rejected
 from diwan.core.fairness import SEED_BYTES
 from diwan.core.hand.events import HandEnded, HandStarted, RunoutHeld, RunoutReleased
+from diwan.core.ledger.seats import RELEVANT, TableSeats, follow
 from diwan.core.table.evolve import evolve
 from diwan.core.table.state import TableState
 from diwan.core.table.tournament.events import (
@@ -179,6 +180,18 @@ def test_chips_come_and_go_with_the_tournament_s_orders_alone(story):
         assert all(seat.stack > 0 or state.is_in_hand(seat.seat) for seat in state.seats), "who has nothing is released"
         assert state.carried == 0
         assert all(not seat.is_sitting_out for seat in state.seats)
+
+
+@told
+@given(stories)
+def test_the_ledger_finds_that_all_adds_up_and_is_asked_for_nothing(story):
+    """L10, L12."""
+    seats = TableSeats(story.table.state.table_id)
+    for version, (_, event) in enumerate(steps(story), 1):
+        seats, requests = follow(seats, event if isinstance(event, RELEVANT) else None, version)
+        assert requests == ()
+    here = {stay.player: stay.stack for stay in seats.tournament.stays}
+    assert here == {seat.player: seat.stack for seat in story.table.state.seats}
 
 
 @told

@@ -16,8 +16,10 @@ from diwan.core.games.capsa.events import CapsaStarted, PairSettled
 from diwan.core.hand.events import HandEnded, HandStarted, HandVoided
 from diwan.core.ledger.accounts import BOTS, escrow_account, named_id, player_account, pot_account
 from diwan.core.ledger.books import Transfer
+from diwan.core.ledger.disagreement import Disagreement
 from diwan.core.ledger.requests import Confirmation, LinkedSet, Revocation, TableRequest
 from diwan.core.ledger.settlement import Line, Payoff, settle, settle_lines
+from diwan.core.ledger.tournament_seats import TOURNAMENT_EVENTS, TournamentSeats, follow_tournament
 from diwan.core.table.events import (
     BuyInRefused,
     BuyInRequested,
@@ -30,10 +32,6 @@ from diwan.core.table.events import (
     TableEvent,
     TopUpRequested,
 )
-
-
-class Disagreement(Exception):  # noqa: N818  (told apart from a fault of the program: the log itself is at odds)
-    """An event does not fit the table's earlier events: nothing of it may be posted."""
 
 
 class Sitting(Struct, frozen=True):
@@ -77,9 +75,9 @@ class Dealt(Struct, frozen=True):
 class TableSeats(Struct, frozen=True):
     """One table after the event of number ``version``.
 
-    ``carried`` is what the table's pot account must hold: chips of void hands before (A6). Of a match or a tournament no
-    hand moves chips (L12), and a tournament's table moves none at all. A match's entries come by buy-in, stand in the same
-    account (``pool``) while it goes on, and are paid out when it ends.
+    ``carried`` is what the table's pot account must hold: chips of void hands before (A6). Of a match no hand moves chips
+    (L12): its entries come by buy-in, stand in the same account (``pool``) while it goes on, and are paid out when it ends.
+    A ``tournament``'s table moves none at all, and has only to add up.
     """
 
     table_id: str
@@ -90,6 +88,7 @@ class TableSeats(Struct, frozen=True):
     carried: int = 0
     is_match: bool = False
     pool: int = 0
+    tournament: TournamentSeats | None = None
 
 
 type Step = tuple[TableSeats, tuple[TableRequest, ...]]
@@ -112,6 +111,7 @@ RELEVANT: Final = (
     CarriedPotReturned,
     MatchStarted,
     MatchEnded,
+    *TOURNAMENT_EVENTS,
 )
 """The events that mean something to the ledger."""
 
@@ -137,7 +137,11 @@ def follow(table: TableSeats, event: TableEvent | None, version: int) -> Step:
 
 def _follow(table: TableSeats, event: TableEvent, cause: str) -> Step:
     if isinstance(event, TableCreated):
-        return replace(table, is_match=event.config.chips != "wallet"), _NOTHING
+        chips = event.config.chips
+        seats = TournamentSeats() if chips == "tournament" else None
+        return replace(table, is_match=chips == "match", tournament=seats), _NOTHING
+    if table.tournament is not None:
+        return replace(table, tournament=follow_tournament(table.tournament, event)), _NOTHING
     if table.is_match and isinstance(event, _OF_HANDS):
         return table, _NOTHING
     match event:
