@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager
+from itertools import count
 from typing import Any, Final
 
 import grpc
@@ -22,6 +23,7 @@ from google.protobuf.message import DecodeError, Message
 from diwan.chassis.access import Caller, Role, Rule, permit
 from diwan.chassis.auth import Authenticator
 from diwan.chassis.errors import grpc_status_of
+from diwan.chassis.logging import CORRELATION
 from diwan.chassis.metrics import MethodMetrics
 from diwan.chassis.pump import Pump, Source
 from diwan.core.decider import Rejected
@@ -36,6 +38,10 @@ AUTHORIZATION: Final = "authorization"
 CORRELATION_ID: Final = "x-correlation-id"
 
 _CORRELATION_ID: Final = re.compile(r"[A-Za-z0-9._:/-]{1,64}").fullmatch
+
+# A call that brings no id gets the process's own name and a number: nothing rests on its being hard to guess.
+_PROCESS: Final = secrets.token_hex(4)
+_NUMBERS: Final = count(1)
 
 type Context = grpc.aio.ServicerContext[Any, Any]
 type Unary = Callable[[Any, Call], Awaitable[Message]]
@@ -66,7 +72,10 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Gate:
-    """Counts what is under way, limits it, and ends it when the server stops."""
+    """Counts what is under way, limits it, and ends it when the server stops.
+
+    Every call stands ``with`` it: entering raises `Rejected` with SERVICE_DRAINING or SERVER_BUSY.
+    """
 
     def __init__(self, *, calls_max: int, streams_per_caller_max: int) -> None:
         self.is_draining = False
@@ -84,21 +93,18 @@ class Gate:
         """Calls and streams under way."""
         return self._calls
 
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """Count a call; raises `Rejected` with SERVICE_DRAINING or SERVER_BUSY."""
+    def __enter__(self) -> None:
         if self.is_draining:
             raise Rejected("SERVICE_DRAINING")
         if self._calls >= self._calls_max:
             raise Rejected("SERVER_BUSY")
         self._calls += 1
         self._idle.clear()
-        try:
-            yield
-        finally:
-            self._calls -= 1
-            if not self._calls:
-                self._idle.set()
+
+    def __exit__(self, *_: object) -> None:
+        self._calls -= 1
+        if not self._calls:
+            self._idle.set()
 
     @contextmanager
     def stream(self, caller: Caller | None) -> Iterator[None]:
@@ -188,7 +194,7 @@ class MethodHandler:
         """Answer a unary call."""
         outcome, began = self._begun()
         try:
-            with self._gate.call():
+            with self._gate:
                 return await self._answered(raw, context, outcome)
         except BaseException as error:
             raise await self._failed(error, context, outcome) from None
@@ -249,7 +255,7 @@ class MethodHandler:
     async def _streamed(self, context: Context, read: Callable[[Outcome], Any]) -> None:
         outcome, began = self._begun()
         try:
-            with self._gate.call():
+            with self._gate:
                 call = await self._admitted(context, outcome)
                 with self._gate.stream(call.authenticated), self._metrics.streams.track_inprogress():
                     await self._written(self._method(read(outcome), call), context, outcome)
@@ -288,8 +294,8 @@ class MethodHandler:
                 authorization = str(value)
             elif key == CORRELATION_ID and isinstance(value, str) and _CORRELATION_ID(value):
                 correlation_id = value
-        outcome.correlation_id = correlation_id or secrets.token_hex(8)
-        structlog.contextvars.bind_contextvars(correlation_id=outcome.correlation_id)
+        outcome.correlation_id = correlation_id or f"{_PROCESS}{next(_NUMBERS):08x}"
+        CORRELATION.set(outcome.correlation_id)
         if authorization is not None or not self._rule.is_public:
             outcome.caller = await self._authenticator.authenticate(authorization)
         permit(self._rule, outcome.caller)

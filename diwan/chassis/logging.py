@@ -3,6 +3,7 @@
 import logging
 import sys
 from collections.abc import Mapping, MutableMapping
+from contextvars import ContextVar
 from typing import Any, BinaryIO, Final, Literal
 
 import msgspec
@@ -38,6 +39,9 @@ PRIVATE_KEYS: Final = frozenset(
 
 CONTEXT_KEYS: Final = ("request_id", "correlation_id", "table_id", "hand_id")
 """What is bound by `structlog.contextvars` where it is known, and so stands on every line of its work."""
+
+CORRELATION: Final[ContextVar[str]] = ContextVar("correlation_id", default="")
+"""The id of the call whose work this is. Set for every call, so apart from what structlog binds, which takes longer."""
 
 _TEXT_MAX: Final = 8000
 _DEPTH_MAX: Final = 4
@@ -77,6 +81,13 @@ def drop_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> Muta
     return {key: _kept(key, value, 0) for key, value in event.items()}
 
 
+def _correlate(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Name the call whose work a line is about, where nobody has named another."""
+    if correlation_id := CORRELATION.get():
+        event.setdefault("correlation_id", correlation_id)
+    return event
+
+
 def _dumps(value: object, **_: object) -> str:
     return msgspec.json.encode(value).decode()
 
@@ -89,6 +100,7 @@ def _shared_processors(service: str) -> list[Processor]:
     return [
         name_service,
         structlog.contextvars.merge_contextvars,
+        _correlate,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         # Tracebacks without local variables: those hold hands and keys.

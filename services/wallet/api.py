@@ -27,7 +27,7 @@ from diwan.core.ledger.requests import (
 from services.wallet import fields
 from services.wallet.asking import Asking, remembered
 from services.wallet.books import Done
-from services.wallet.messages import account_message, entry_message, transfer_message
+from services.wallet.messages import account_message, entry_message, transfer_message, write_account
 from services.wallet.projections import (
     ACCOUNT_KINDS,
     PostedTransfer,
@@ -161,11 +161,10 @@ class WalletServicer:
         """Move chips between two accounts, as the table of moves lets the caller."""
         transfer, opens = self._movement(request.movement, call.caller)
         done = await self._asking.ask(self._policies.moving((transfer,), opens))
-        return pb.TransferResponse(
-            result=_result(done),
-            debit=account_message(done.accounts[transfer.debit_account]),
-            credit=account_message(done.accounts[transfer.credit_account]),
-        )
+        response = pb.TransferResponse(result=_result(done))
+        write_account(response.debit, done.accounts[transfer.debit_account])
+        write_account(response.credit, done.accounts[transfer.credit_account])
+        return response
 
     async def TransferLinked(self, request: pb.TransferLinkedRequest, call: Call) -> pb.TransferLinkedResponse:
         """Move chips by several transfers, all or none."""

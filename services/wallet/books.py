@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 from uuid import UUID, uuid4, uuid5
 
 import asyncpg
@@ -25,6 +25,7 @@ from diwan.core.ledger.requests import Float, LinkedSet, Outcome
 from diwan.core.log import StreamKind
 from diwan.wire.events import encode
 from services.wallet import statements
+from services.wallet.literals import literals
 from services.wallet.loading import SHARD, Loaded, load_in
 from services.wallet.works import Work
 
@@ -164,9 +165,10 @@ def drafted(
     after = Head(head.version + 1, head.epoch, hashes[-1], append.recorded_at_ms)
     arguments = (*append_arguments([(append, hashes)]), *_rows(books, decision))
     more = list(_more_rows(books, decision, event))
-    if not any(more):
+    if not any(rows for rows, _ in more):
         return Draft(done, head, after, accounts, arguments)
-    return Draft(done, head, after, accounts, (*arguments, *more), statements.WRITE_MORE)
+    columns = (column for rows, kinds in more for column in literals(rows, kinds))
+    return Draft(done, head, after, accounts, (*arguments, *columns), statements.WRITE_MORE)
 
 
 async def write_in(connection: Connection, draft: Draft) -> bool:
@@ -213,7 +215,7 @@ def _is_in(answered: Mapping[str, asyncpg.Record], work: Work) -> bool:
     return work.remembered is not None and work.remembered.command_id in answered
 
 
-def _rows(books: Books, decision: Decision) -> Iterator[list[object]]:
+def _rows(books: Books, decision: Decision) -> Iterator[str]:
     """Return the columns of what a commit writes into the books, table after table.
 
     Accounts in the order in which they are locked. What seldom changes of one is told apart, not with every transfer.
@@ -231,16 +233,19 @@ def _rows(books: Books, decision: Decision) -> Iterator[list[object]]:
         if (marks := _marks(a)) != _marks(was):
             marked.append((a.account_id, *marks))
     transfers, refusals = _listed(decision)
-    for rows, width in ((opened, 11), (changed, 4), (marked, 6), (transfers, 10), (refusals, 2)):
-        yield from _columns(rows, width)
+    yield from literals(opened, "ttttnnnnnn?")
+    yield from literals(changed, "tnnn")
+    yield from literals(marked, "tnnnn?")
+    yield from literals(transfers, "ttnntnnntt")
+    yield from literals(refusals, "tt")
 
 
 def _marks(account: Account) -> tuple[object, ...]:
     return account.is_closed, account.held, account.is_frozen, account.has_top_up_consent, account.home or None
 
 
-def _more_rows(books: Books, decision: Decision, event: LedgerCommitted) -> Iterator[list[object]]:
-    """Return the columns of what most commits have nothing of: what transfers name, holds, tallies, shortfalls."""
+def _more_rows(books: Books, decision: Decision, event: LedgerCommitted) -> Iterator[tuple[Sequence[Any], str]]:
+    """Return the rows of what most commits have nothing of: what transfers name, holds, tallies, shortfalls."""
     naming = [
         (t.transfer_id, t.hold_id or None, t.reverses or None) for t in event.transfers if t.hold_id or t.reverses
     ]
@@ -256,8 +261,11 @@ def _more_rows(books: Books, decision: Decision, event: LedgerCommitted) -> Iter
         for key, tally in counted(event.transfers, event.committed_at_ms, {}).items()
     ]
     shortfalls = [msgspec.structs.astuple(shortfall) for shortfall in event.shortfalls]
-    for rows, width in ((naming, 3), (placed, 12), (ended, 4), (tallies, 6), (shortfalls, 3)):
-        yield from _columns(rows, width)
+    yield naming, "t??"
+    yield placed, "tttntttnntnt"
+    yield ended, "ttnt"
+    yield tallies, "ttnnnn"
+    yield shortfalls, "ttn"
 
 
 def _listed(decision: Decision) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
@@ -293,5 +301,5 @@ def _append(head: Head, event: LedgerCommitted, event_id: UUID) -> Append:
     )
 
 
-def _columns(rows: Sequence[tuple[object, ...]], width: int = 0) -> list[list[object]]:
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+def _columns(rows: Sequence[tuple[object, ...]]) -> list[list[object]]:
+    return [list(column) for column in zip(*rows, strict=True)]

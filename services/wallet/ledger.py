@@ -19,6 +19,7 @@ from diwan.chassis.database import Connection, limited
 from diwan.chassis.store import Overloaded, UnknownOutcome
 from diwan.core.ledger.requests import Float, Request, Result
 from services.wallet.books import Done, Draft, is_committed_in, post_in, prepare_in, write_in
+from services.wallet.gathering import gathered
 from services.wallet.memory import Memory
 from services.wallet.works import EVENT_BYTES_MAX, Remembered, Work
 
@@ -186,6 +187,8 @@ class Ledger:
                     self._work.clear()
                     await self._work.wait()
                     continue
+                if self._doubtful is None and self._ahead is None:
+                    await gathered(self._has_enough)
                 await self._step()
         finally:
             self._closing = True
@@ -194,6 +197,9 @@ class Ledger:
             for waiting in left:
                 waiting.fail(UnknownOutcome("the ledger was closed"))
             self._pending.clear()
+
+    def _has_enough(self) -> bool:
+        return len(self._pending) >= AHEAD_MIN or self._closing
 
     async def _step(self) -> None:
         attempt, self._ahead = self._doubtful or self._ahead or _Attempt(self._take()), None

@@ -1,5 +1,6 @@
 """The ledger's SQL. The core speaks of ids as text: asyncpg takes that for a uuid, and reads it where it is cast."""
 
+import re
 from typing import Final
 
 from diwan.chassis.store.statements import APPEND_WAITING
@@ -159,16 +160,22 @@ select refuse_unless_all((select count(*) from changed), cardinality($31::uuid[]
 from locked
 """
 
+
+def _from_literals(statement: str) -> str:
+    """Take each column as one text, as `services.wallet.literals` writes it."""
+    return re.sub(r"(\$\d+)(::\w+\[\])", r"\1::text\2", statement)
+
+
 # All of a commit in one round trip, and only if the ledger still stands where it stood when it was decided: else no row
 # comes back, and nothing was written. It is the event store's own append, whose `locked` is then empty, going on with
 # the books. An account is compared too before it is written over, and what fits together is checked once, when all of
 # it is there.
-WRITE: Final = APPEND_WAITING.replace("\nselect i from locked\n", _WRITE_BOOKS + _ALL_CHANGED)
+WRITE: Final = APPEND_WAITING.replace("\nselect i from locked\n", _from_literals(_WRITE_BOOKS + _ALL_CHANGED))
 
 # The same for a commit with reversals, holds, tallies or shortfalls, which most have nothing of.
 WRITE_MORE: Final = APPEND_WAITING.replace(
     "\nselect i from locked\n",
-    _WRITE_BOOKS.replace(_POSTED, _POSTED_NAMING).rstrip() + _WRITE_MORE + _ALL_CHANGED_AND_ENDED,
+    _from_literals(_WRITE_BOOKS.replace(_POSTED, _POSTED_NAMING).rstrip() + _WRITE_MORE + _ALL_CHANGED_AND_ENDED),
 )
 
 # An expired hold counts as expired from its moment on, whoever looks and whether or not its end is written yet.

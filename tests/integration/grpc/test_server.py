@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import re
 import time
 import urllib.request
 from contextlib import asynccontextmanager
@@ -199,6 +200,15 @@ async def test_a_correlation_id_is_taken_over_and_a_wild_one_is_not(house):
 
     assert house.feed.calls[0].correlation_id == "tour-42"
     assert house.feed.calls[1].correlation_id != "a b {c}"
+
+
+async def test_calls_that_bring_no_correlation_id_get_one_each(house):
+    for _ in range(3):
+        await house.read()
+
+    given = [call.correlation_id for call in house.feed.calls]
+    assert len(set(given)) == 3
+    assert all(re.fullmatch("[0-9a-f]{16}", each) for each in given)
 
 
 async def test_a_stream_writes_the_bytes_that_it_is_given(house):

@@ -427,3 +427,26 @@ async def test_a_request_that_the_core_cannot_decide_does_not_end_the_ledger(led
     assert isinstance(first, TypeError)
     assert result(good) is Result.CREATED
     assert await faults(superuser) == []
+
+
+async def test_what_arrives_while_a_commit_gathers_shares_it(prepared, superuser, monkeypatch):
+    """However few have come so far: as long as the loop has requests in its hands the commit does not begin."""
+    gathering, may_begin = asyncio.Event(), asyncio.Event()
+
+    async def gathered(_is_enough):
+        gathering.set()
+        await may_begin.wait()
+
+    async with running(prepared) as ledger:
+        amal, dina = await rich_players(ledger, 2)
+        before = await superuser.fetchval("select version from stream where stream_id = $1", SHARD)
+        monkeypatch.setattr("services.wallet.ledger.gathered", gathered)
+        asked = [asyncio.create_task(ledger.ask(moving(new_id(), amal, dina, 1)))]
+        await gathering.wait()
+        asked += [asyncio.create_task(ledger.ask(moving(new_id(), dina, amal, 1))) for _ in range(9)]
+        await asyncio.sleep(0)
+        may_begin.set()
+        done = await asyncio.gather(*asked)
+
+    assert {result(each) for each in done} == {Result.CREATED}
+    assert await superuser.fetchval("select version from stream where stream_id = $1", SHARD) == before + 1

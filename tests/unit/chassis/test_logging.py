@@ -9,7 +9,7 @@ import pytest
 import structlog
 from pydantic import SecretStr
 
-from diwan.chassis.logging import DROPPED, configure_logging, drop_secrets
+from diwan.chassis.logging import CORRELATION, DROPPED, configure_logging, drop_secrets
 from diwan.core.fairness import Secret
 
 SECRET = bytes(range(32))
@@ -43,6 +43,20 @@ def test_a_line_is_one_json_object_with_its_context(lines):
         "c1",
         4,
     )
+
+
+def test_every_line_of_a_call_s_work_names_the_call_the_libraries_lines_too(lines):
+    token = CORRELATION.set("call-7")
+    try:
+        structlog.get_logger().info("decided")
+        logging.getLogger("asyncio").warning("slow")
+        with structlog.contextvars.bound_contextvars(correlation_id="another"):
+            structlog.get_logger().info("passed_on")
+    finally:
+        CORRELATION.reset(token)
+    structlog.get_logger().info("at_rest")
+
+    assert [line.get("correlation_id") for line in lines()] == ["call-7", "call-7", "another", None]
 
 
 def test_what_libraries_log_is_in_the_same_shape(lines):
