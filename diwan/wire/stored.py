@@ -11,7 +11,7 @@ from diwan.core.games.capsa.events import Arrangement, CapsaStarted, DraftSaved,
 from diwan.core.hand.events import HandStarted
 from diwan.core.log import LoggedEvent
 from diwan.core.table.events import SecretCommitted, SeedsCommitted
-from diwan.wire.events import decode, type_id_of
+from diwan.wire.events import WireError, decode, type_id_of
 
 FOR_ONE_SEAT: Final = frozenset({type_id_of(DraftSaved), type_id_of(SetLocked)})
 """Kinds of events whose bodies are for one seat alone (CS-22, CS-83); everybody else is told that they are there."""
@@ -54,18 +54,23 @@ def settled_events(events: Sequence[LoggedEvent]) -> list[LoggedEvent]:
     """
     shown: dict[int, Arrangement] = {}
     for event in events:
-        if event.type_id == _SETS_SHOWN and event.body:
-            said = decode(event.type_id, event.schema_v, event.body).event
-            if isinstance(said, SetsShown):
-                shown |= {one.seat: one.arrangement for one in said.sets}
+        said = _said(event) if event.type_id == _SETS_SHOWN else None
+        if isinstance(said, SetsShown):
+            shown |= {one.seat: one.arrangement for one in said.sets}
     return [event if _is_shown(event, shown) else public_event(event) for event in events]
 
 
 def _is_shown(event: LoggedEvent, shown: Mapping[int, Arrangement]) -> bool:
-    if event.type_id not in FOR_ONE_SEAT or not event.body:
-        return False
-    said = decode(event.type_id, event.schema_v, event.body).event
+    said = _said(event) if event.type_id in FOR_ONE_SEAT else None
     return isinstance(said, DraftSaved | SetLocked) and shown.get(said.seat) == said.arrangement
+
+
+def _said(event: LoggedEvent) -> object:
+    """Return what an event says; None where it cannot be read, which the verifier will say of it."""
+    try:
+        return decode(event.type_id, event.schema_v, event.body).event
+    except WireError:
+        return None
 
 
 def prologue_event(event: LoggedEvent) -> LoggedEvent:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 from diwan.api.audit.v1 import audit_service_pb2 as pb
+from diwan.api.audit.v1 import record_pb2
 from diwan.chassis.bus import FEEDS
 from diwan.chassis.calls import Call
 from diwan.chassis.database import Database
 from diwan.core.decider import Rejected
 from services.audit.projections import NumberedFinding, findings_in, status_in, verdict_in
+from services.audit.records import record_for, record_in
 from services.audit.register import Register
 from services.audit.register_api import RegisterServicer
 from services.audit.search.messages import page_message, sought_of
@@ -65,6 +67,14 @@ class AuditServicer(RegisterServicer):
         return page_message(
             await self._database.run(lambda c: find_in(c, sought, request.page_size, request.page_token))
         )
+
+    async def GetHandRecord(
+        self, request: record_pb2.GetHandRecordRequest, call: Call
+    ) -> record_pb2.GetHandRecordResponse:
+        if not _is_hand_id(request.hand_id):
+            raise Rejected("ID_INVALID", field="hand_id")
+        record = await self._database.run(lambda c: record_in(c, request.hand_id))
+        return record_for(record, call.caller, request.on_behalf_of)
 
 
 def _message(numbered: NumberedFinding) -> pb.Finding:

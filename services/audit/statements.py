@@ -136,3 +136,23 @@ where d.state = 0 and d.kind = 1 and exists (
 returning d.transfer_id, d.table_id, d.table_version, d.global_seq, d.code, d.amount, d.cause
 """
 """What the ledger stepped over: it follows a table in order, so a later posting says that an earlier one will not come."""
+
+HAND_PLACE: Final = """
+select stream_id, hand_no, needs_version, first_version, last_version from hand where hand_id = $1
+order by last_version is null, ended_seq, stream_id limit 1
+"""
+RECORD: Final = """
+select distinct on (version) * from kept_event
+where stream_id = $1 and feed_id = $4 and (version = 1 or version between $2 and $3) order by version, global_seq
+"""
+POSTINGS_OF: Final = """
+select distinct on (k.global_seq) k.* from posted p
+join kept_event k on k.feed_id = $3 and k.global_seq = p.global_seq
+where p.table_id = $1 and p.table_version = $2 order by k.global_seq
+"""
+IS_FOLLOWED: Final = """
+select f.version >= $2 and not exists (
+    select 1 from due d where d.table_id = $1 and d.table_version = $2 and d.kind = 1 and d.state = 0)
+from followed_table f where f.table_id = $1
+"""
+"""Whether a table was followed up to a version, and all that its event asks for is posted."""

@@ -28,6 +28,9 @@ from diwan.core.ledger.requests import (
 EVENT_BYTES_MAX: Final = 48 * 1024
 """A commit's event fits into a bus message of 64 KiB; what does not fit goes into the next commit."""
 
+CODES_OF_HANDS: Final = frozenset({"hand", "line", "carried", "carried_won"})
+"""What a hand's end moves chips by."""
+
 # A transfer's three ids and its amount take 131 bytes beside its texts, its hold or what it reverses 38 more, an opened
 # account's id and kind 62 beside its owner; a refusal takes less than the transfer that it refuses.
 _TRANSFER_BYTES: Final = 140
@@ -73,16 +76,26 @@ class Work:
 
 
 def split(works: Iterable[Work]) -> list[list[Work]]:
-    """Cut requests into commits whose events are small enough, in order."""
+    """Cut requests into commits whose events are small enough, in order.
+
+    What pays a hand is a commit of its own: whoever is shown the proof of one hand is shown nothing of others.
+    """
     commits: list[list[Work]] = [[]]
     size = 0
+    is_after_hand = False
     for work in works:
-        if commits[-1] and size + work.event_bytes > EVENT_BYTES_MAX:
+        is_hand = _pays_a_hand(work.request)
+        if commits[-1] and (is_hand or is_after_hand or size + work.event_bytes > EVENT_BYTES_MAX):
             commits.append([])
             size = 0
         commits[-1].append(work)
         size += work.event_bytes
+        is_after_hand = is_hand
     return commits
+
+
+def _pays_a_hand(request: Request) -> bool:
+    return isinstance(request, LinkedSet) and any(transfer.code in CODES_OF_HANDS for transfer in request.transfers)
 
 
 def _named(request: Request) -> Named:
