@@ -51,7 +51,9 @@ class PathWriter:
         self._known: set[Place] = {(max(size - 1, 0).bit_length(), 0)}
 
     def cut(self, index: int, path: Sequence[bytes]) -> tuple[bytes, ...]:
-        """Return the part of a leaf's whole path that is not known yet."""
+        """Return the part of a leaf's whole path that is not known yet; a leaf beyond the tree is a ValueError."""
+        if not 0 <= index < self._size:
+            raise ValueError(f"no leaf {index} in a tree of {self._size}")
         last, level, used = self._size - 1, 0, 0
         visited: list[Place] = []
         while (level, index) not in self._known:

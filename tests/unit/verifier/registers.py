@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from copy import copy
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from random import Random  # noqa: TID251  (tests may use chance)
 from uuid import UUID
@@ -98,6 +99,7 @@ def signed(head: Checkpoint, key: NoteKey, witnesses: Iterable[str] = ("w1", "w2
     return Note(head.text, tuple(signatures)).raw.decode()
 
 
+@lru_cache(maxsize=100_000)
 def said(event: LoggedEvent) -> object:
     """What an event says; None where its body is none of its type."""
     try:
@@ -128,13 +130,21 @@ class House:
         self.witnesses: tuple[str, ...] = ("w1", "w2")
         self.log_keys = {feed_id: log_key(feed_id) for feed_id in (TABLE_FEED, WALLET_FEED)}
 
+    def copy(self) -> House:
+        """The same house, to be forged apart."""
+        made = copy(self)
+        made.streams = {table_id: list(events) for table_id, events in self.streams.items()}
+        made.ledger = list(self.ledger)
+        made.log_keys = dict(self.log_keys)
+        return made
+
     def _posted(self) -> list[LoggedEvent]:
         """The wallet's stream: what follows from each table, each hand by a commit of its own."""
         commits: list[LedgerCommitted] = []
         for table_id, events in self.streams.items():
             state = TableSeats(table_id)
             for stored in events:
-                event = decode(stored.type_id, stored.schema_v, stored.body).event
+                event = said(stored)
                 state, requests = follow(state, event if isinstance(event, RELEVANT) else None, stored.version)
                 for request in requests:
                     match request:
@@ -178,7 +188,7 @@ class House:
 
     def commits(self) -> list[LedgerCommitted]:
         """What the wallet's stream says."""
-        return [decode(one.type_id, one.schema_v, one.body).event for one in self.ledger]
+        return [said(one) for one in self.ledger]
 
     def rehash(self, table_id: str) -> None:
         """Make a table's chain anew, as an insider can."""
