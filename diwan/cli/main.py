@@ -7,6 +7,7 @@ import typer
 
 from diwan.cli import doctor, find, hands, phh, play, prepare, scenarios, tables, token, up, verify, witness
 from diwan.cli.demo.command import demo
+from diwan.cli.exporting.command import export
 from diwan.cli.reconcile.command import run as reconcile
 from diwan.cli.replaying.command import replay
 from diwan.cli.wallet import command as wallet
@@ -37,4 +38,5 @@ app.add_typer(wallet.app, name="wallet")
 app.command("reconcile")(reconcile)
 app.command("hands")(hands.hands)
 app.command("witness", add_help_option=False, context_settings=witness.CONTEXT)(witness.witness)
+app.command("export")(export)
 app.command("verify")(verify.verify)

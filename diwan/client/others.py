@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
-from diwan.api.audit.v1 import audit_service_pb2, register_pb2
+from diwan.api.audit.v1 import audit_service_pb2, record_pb2, register_pb2
 from diwan.api.audit.v1.audit_service_pb2_grpc import AuditServiceStub
 from diwan.api.bots.v1 import bots_service_pb2
 from diwan.api.bots.v1.bots_service_pb2_grpc import BotsServiceStub
@@ -11,6 +11,8 @@ from diwan.api.feed.v1 import feed_service_pb2
 from diwan.api.feed.v1.feed_service_pb2_grpc import FeedServiceStub
 from diwan.client.connection import Connection
 
+type HandRecord = record_pb2.GetHandRecordResponse
+"""A hand's stored events and the wallet's for it, each with its number in its feed."""
 type HandFilter = audit_service_pb2.HandFilter
 type FoundHand = audit_service_pb2.FoundHand
 """A hand as the audit's index has it."""
@@ -42,6 +44,11 @@ class Audit:
         """Return what was found about a hand."""
         request = audit_service_pb2.GetHandVerdictRequest(hand_id=hand_id)
         return await self._connection.unary(self._stub.GetHandVerdict, request)
+
+    async def hand_record(self, hand_id: str, *, player: str = "") -> HandRecord:
+        """Return all that the audit keeps of a hand that has ended, for a bundle."""
+        request = record_pb2.GetHandRecordRequest(hand_id=hand_id, on_behalf_of=player)
+        return await self._connection.unary(self._stub.GetHandRecord, request)
 
     async def find_page(
         self, sought: HandFilter | Mapping[str, Any], *, page_size: int = 100, page_token: str = ""

@@ -1,0 +1,1 @@
+"""Bundles: gathered from the running services, written to a file."""

@@ -1,0 +1,161 @@
+"""Bundles from a running house: exported over gRPC, verified offline, by every lens (P7, S4, S1)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from diwan.api.audit.v1 import record_pb2
+from diwan.chassis.access import Role
+from diwan.cli.exporting.gathering import NotReadyError, Wanted, gather
+from diwan.cli.stack.stack import Stack
+from diwan.client import DiwanError
+from diwan.core.transparency.policy import parse_policy
+from diwan.verifier import Verdict
+from diwan.verifier.bundle import verify_bundle
+from tests.integration.audit.test_service import client_of, played_table, stack
+
+__all__ = ["stack"]
+
+pytestmark = pytest.mark.timeout(180)
+
+
+async def ended_hands(client, table_id: str, count: int = 2) -> list[str]:
+    """Ids of hands that have ended at a table, once there are so many."""
+    while True:
+        found = [hand.hand_id async for hand in client.tables.hands(table_id=table_id) if hand.last_version]
+        if len(found) >= count:
+            return found
+        await asyncio.sleep(0.05)
+
+
+async def bundle_of(stack: Stack, client, hand_id: str, lens: str = "public", **more) -> list[bytes]:
+    def client_as(role: Role, subject: str):
+        return client.with_token(stack.token(subject, role))
+
+    about = more.pop("about", "hand")
+    hands = more.pop("hands", [hand_id])
+    wanted = Wanted(about, hand_id, lens, **more)
+    return list(await gather(wanted, hands, client_as))
+
+
+async def test_a_hand_is_exported_by_every_lens_and_verified_with_the_houses_keys(stack):
+    """P7: bytes, decisions, wallet and register, a second after the hand; a seat's bundle has its own cards alone."""
+    async with client_of(stack, "op", Role.OPERATOR) as client, played_table(stack, client) as table_id:
+        hand_id = (await ended_hands(client, table_id))[0]
+        policy = parse_policy(await client.audit.register_policy())
+        reports = {}
+        for lens, more in {"public": {}, "auditor": {"reason": "the pot was wrong"}, "seat": {"seat": 0}}.items():
+            began = time.monotonic()
+            lines = await bundle_of(stack, client, hand_id, lens, **more)
+            assert time.monotonic() - began < 5
+            report, _ = verify_bundle(lines, policy)
+            assert report.is_verified, [one.text for one in report.findings]
+            reports[lens] = report
+        assert reports["seat"].own_cards == 2
+        assert reports["public"].own_cards == 0
+        assert reports["public"].postings == reports["auditor"].postings >= 1
+        assert [one.origin for one in reports["public"].checkpoints] == ["diwan.local/feed/1", "diwan.local/feed/2"]
+
+
+async def test_a_bundle_of_a_table_holds_all_its_hands(stack):
+    async with client_of(stack, "op", Role.OPERATOR) as client, played_table(stack, client) as table_id:
+        hands = await ended_hands(client, table_id, 3)
+        policy = parse_policy(await client.audit.register_policy())
+        lines = await bundle_of(stack, client, table_id, about="table", hands=hands)
+        report, _ = verify_bundle(lines, policy)
+        assert report.is_verified, [one.text for one in report.findings]
+        assert {hand.hand_id for hand in report.hands} == set(hands)
+
+
+async def test_a_bundle_is_joined_to_an_older_checkpoint(stack):
+    """P8: who kept a checkpoint sees that the register only grew from it."""
+    async with client_of(stack, "op", Role.OPERATOR) as client, played_table(stack, client) as table_id:
+        await ended_hands(client, table_id, 1)
+        older = await client.audit.checkpoint(1, proved=False)
+        hand_id = (await ended_hands(client, table_id, 3))[0]
+        policy = parse_policy(await client.audit.register_policy())
+        lines = await bundle_of(stack, client, hand_id, since=(older.note.decode(),))
+        from diwan.core.transparency.checkpoint import parse_checkpoint
+        from diwan.core.transparency.note import parse_note
+
+        seen = parse_checkpoint(parse_note(older.note).text)
+        report, _ = verify_bundle(lines, policy, seen=[seen])
+        assert report.is_verified, [one.text for one in report.findings]
+        without = await bundle_of(stack, client, hand_id)
+        report, _ = verify_bundle(without, policy, seen=[seen])
+        assert report.verdict is Verdict.CANNOT_SAY
+
+
+async def test_a_player_has_the_record_of_own_hands_alone(stack):
+    async with client_of(stack, "op", Role.OPERATOR) as client, played_table(stack, client) as table_id:
+        hand_id = (await ended_hands(client, table_id))[0]
+        own = client.with_token(stack.token(f"a {table_id}", Role.PLAYER))
+        record = await own.audit.hand_record(hand_id)
+        assert record.is_posted or record.last_version
+        other = client.with_token(stack.token("somebody", Role.PLAYER))
+        with pytest.raises(DiwanError) as refused:
+            await other.audit.hand_record(hand_id)
+        assert refused.value.reason == "NOT_IN_HAND"
+        with pytest.raises(DiwanError) as refused:
+            await own.audit._connection.unary(
+                own.audit._stub.GetHandRecord, record_pb2.GetHandRecordRequest(hand_id=hand_id, on_behalf_of="b")
+            )
+        assert refused.value.reason.startswith("ON_BEHALF_OF")
+
+
+async def test_a_hand_that_runs_or_is_none_is_no_bundle(stack):
+    """S4: no record of a running hand leaves the audit."""
+    async with client_of(stack, "op", Role.OPERATOR) as client, played_table(stack, client) as table_id:
+        hand_id = (await ended_hands(client, table_id))[0]
+        with pytest.raises(DiwanError) as refused:
+            await bundle_of(stack, client, "00000000-0000-4000-8000-000000000000", wait_seconds=0.1)
+        assert refused.value.reason == "HAND_NOT_FOUND"
+        with pytest.raises(NotReadyError):
+            await bundle_of(stack, client, hand_id, "seat", seat=8)
+
+
+def diwan(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from diwan.cli.entry import main; main()", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+        timeout=60,
+    )
+
+
+async def test_the_commands_of_the_guide_lead_from_a_hand_to_a_verdict(stack, tmp_path):
+    """`diwan export`, `diwan verify`: exit codes 0, 1 and 2, words and JSON."""
+    async with client_of(stack, "op", Role.OPERATOR) as client, played_table(stack, client) as table_id:
+        hand_id = (await ended_hands(client, table_id))[0]
+        policy = await client.audit.register_policy()
+    (tmp_path / "policy").write_text(policy)
+    told = await asyncio.to_thread(
+        diwan, "export", hand_id, "-o", "hand.bundle", "--data", str(stack.layout.root), cwd=tmp_path
+    )
+    assert (told.returncode, told.stderr) == (0, "")
+    told = await asyncio.to_thread(diwan, "verify", "hand.bundle", "--policy", "policy", cwd=tmp_path)
+    assert told.returncode == 0, told.stdout
+    assert told.stdout.startswith("hand.bundle: verified")
+    told = await asyncio.to_thread(diwan, "verify", "hand.bundle", cwd=tmp_path)
+    assert (told.returncode, "KEYS_MISSING" in told.stdout) == (2, True)
+    raw = bytearray((tmp_path / "hand.bundle").read_bytes())
+    raw[len(raw) // 2] ^= 1
+    (tmp_path / "forged.bundle").write_bytes(bytes(raw))
+    told = await asyncio.to_thread(
+        diwan, "verify", "forged.bundle", "hand.bundle", "--policy", "policy", "--json", cwd=tmp_path
+    )
+    assert told.returncode == 1
+    reports = [json.loads(line) for line in told.stdout.splitlines()]
+    assert [report["verdict"] for report in reports] == ["not_verified", "verified"]
+    assert reports[0]["findings"][0]["place"]
