@@ -63,6 +63,9 @@ def settings_of(service: str, layout: Layout, places: Places) -> dict[str, str]:
     if service == "table":
         settings["hand_secret_database_url"] = url("hand_secret_rw")
         settings["master_key_file"] = str(layout.master_key)
+    if service == "audit":
+        settings["register_key_file"] = str(layout.register_key)
+        settings["register_policy_file"] = str(layout.register_policy)
     return settings
 
 

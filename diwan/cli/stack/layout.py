@@ -40,6 +40,21 @@ class Layout:
         return self.root / "keys" / "hands.key"
 
     @property
+    def register_key(self) -> Path:
+        """The secret that signs the register."""
+        return self.root / "keys" / "register.key"
+
+    @property
+    def register_policy(self) -> Path:
+        """Whom to trust of the register: logs, witnesses and their quorum (C2SP tlog-policy)."""
+        return self.root / "register" / "policy"
+
+    @property
+    def witness(self) -> Path:
+        """The folder of the witness that runs beside the services."""
+        return self.root / "witness"
+
+    @property
     def addresses(self) -> Path:
         """Tells other programs where a running stack is."""
         return self.root / "stack.json"
@@ -54,8 +69,8 @@ class Layout:
 
     def prepare(self) -> None:
         """Create the folders, for the owner alone."""
-        for folder in (self.root, self.logs, self.root / "keys", self.root / "run", self.root / "secrets"):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in ("", "logs", "keys", "run", "secrets", "register"):
+            (self.root / name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def write_addresses(self, addresses: Addresses) -> None:
         """Tell other programs where the stack is."""

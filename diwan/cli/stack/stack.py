@@ -33,6 +33,7 @@ from diwan.cli.stack.environment import (
 )
 from diwan.cli.stack.layout import SERVICES, Addresses, Layout
 from diwan.cli.stack.prepare import prepare_servers
+from diwan.cli.stack.witness import HOUSE, prepare_witness
 
 READY_SECONDS: Final = 60.0
 READY_PAUSE_SECONDS: Final = 0.02
@@ -83,6 +84,8 @@ class Stack:
             nats_url = self._start_nats()
             self._places = self._choose_places(postgres_url, nats_url)
             asyncio.run(prepare_servers(postgres_url, nats_url, self.services, self._role_password))
+            if "audit" in self.services:
+                self._start_witness()
             self._start_services()
             self.layout.write_addresses(Addresses(os.getpid(), self._places.services, self._places.metrics))
         except BaseException:
@@ -181,6 +184,19 @@ class Stack:
             services={service: f"{HOST}:{free_port()}" for service in SERVICES},
             metrics={service: f"{HOST}:{free_port()}" for service in SERVICES},
         )
+
+    def _start_witness(self) -> None:
+        """A program of its own, as everybody else's witness is one."""
+        address = f"{HOST}:{free_port()}"
+        folder = prepare_witness(self.layout, address, self._overrides.get("audit", {}).get("house_name", HOUSE))
+        child = Child(
+            "witness",
+            [sys.executable, "-m", "diwan.witness", "run", str(folder.path), "--listen", address],
+            log_dir=self.layout.logs,
+            env=environment_of("witness", {}),
+        )
+        self._children["witness"] = child
+        self._keep(child)
 
     def _start_services(self) -> None:
         """All at once: each waits for what it needs by itself, as it must when another is restarted later."""
