@@ -13,7 +13,7 @@ _log = structlog.get_logger(__name__)
 def raise_alarm(kind: str, message: str) -> None:
     """Tell operations.
 
-    Kinds: ``fork`` (store and bus disagree), ``poison`` (a stream was set aside), ``shredding`` (old secrets remain),
+    Kinds: ``fork`` (store and bus disagree, or a feed shows other events than before), ``poison`` (a stream was set aside), ``shredding`` (old secrets remain),
     ``reconcile`` (the ledger does not add up), ``standing`` (a copy of a table was damaged, and left aside),
     ``index`` (a hand cannot be read for the index).
     """

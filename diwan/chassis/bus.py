@@ -6,7 +6,6 @@ because NATS said yes. nats-py is known to this module alone.
 
 import asyncio
 import base64
-import contextlib
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -26,6 +25,9 @@ FEEDS: Final[Mapping[str, int]] = {"table": 1, "wallet": 2}
 
 CONSUMERS: Final[Mapping[str, Sequence[str]]] = {"table": ("wallet", "bots", "audit"), "wallet": ("audit",)}
 """Who reads which feed: durables are made for these at set-up, and nobody can make others at run time."""
+
+SCRUBBER: Final = "audit"
+"""Who holds the copies against the feeds: it reads any message again, and may do nothing else that its durables do not do."""
 
 API_SECONDS: Final = 5.0
 RETENTION_SECONDS: Final = 30 * 24 * 3600
@@ -105,6 +107,8 @@ def _may_publish(service: str) -> list[str]:
         if service in readers:
             name = stream_name(feed)
             subjects += [f"$JS.API.CONSUMER.MSG.NEXT.{name}.{service}", f"$JS.ACK.{name}.{service}.>"]
+            if service == SCRUBBER:
+                subjects += [f"$JS.API.STREAM.INFO.{name}", f"$JS.API.STREAM.MSG.GET.{name}"]
     return subjects
 
 
@@ -362,7 +366,10 @@ async def set_up(admin_url: str, *, replicas: int = 1) -> None:
 
 async def rebuild(admin: Bus, service: str, *, first_seq: int, replicas: int = 1) -> None:
     """Drop a damaged or forked copy and begin it again at ``first_seq``; the relay refills it with the same numbers."""
-    with contextlib.suppress(BusError):
+    try:
         await admin.request(f"$JS.API.STREAM.DELETE.{stream_name(service)}", b"")
+    except BusError as error:
+        if error.code != NO_STREAM:
+            raise
     await ensure_stream(admin, service, first_seq=first_seq, replicas=replicas)
     await ensure_consumers(admin, service)

@@ -24,6 +24,7 @@ from services.audit.hands import HandVerifier
 from services.audit.keeping import Keeper
 from services.audit.money import LedgerExaminer, TableExaminer
 from services.audit.register import build_register
+from services.audit.scrubbing import CopyScrub
 from services.audit.search.indexer import HandIndexer
 from services.audit.settings import AuditSettings
 from services.audit.standing import Standing
@@ -63,6 +64,10 @@ async def build(settings: AuditSettings) -> AsyncIterator[Service]:
             consumer.start()
             stack.push_async_callback(consumer.close)
             background[f"standing-{service}"] = Standing(FEEDS[service], database, source).run
+            if bus is not None:
+                seconds = settings.scrub_seconds
+                scrub = CopyScrub(FEEDS[service], service, database, source, bus, seconds=seconds)
+                background[f"scrub-{service}"] = scrub.run
         yield Service(
             served=[Served(DESCRIPTOR.services_by_name["AuditService"], AuditServicer(database, register))],
             background=background,

@@ -45,9 +45,11 @@ async def record(connection: Connection, findings: Iterable[Finding]) -> None:
         )
 
 
-async def record_once(connection: Connection, finding: Finding) -> None:
-    """Add a finding unless it is there; takes the audit's lock."""
+async def record_once(connection: Connection, finding: Finding) -> bool:
+    """Add a finding unless it is there, and say whether it was new; takes the audit's lock."""
     await connection.execute(statements.ONE_AT_A_TIME)
     place: tuple[int, int, UUID, str] = (finding.feed_id, finding.global_seq, finding.stream_id, finding.kind)
-    if not await connection.fetchval(statements.IS_FOUND, *place):
-        await record(connection, [finding])
+    if await connection.fetchval(statements.IS_FOUND, *place):
+        return False
+    await record(connection, [finding])
+    return True

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final, Protocol
 
 import asyncpg
 import structlog
 
+from diwan.chassis.alarms import raise_alarm
 from diwan.chassis.database import Connection, Database
 from diwan.chassis.feed import FeedEvent
 from services.audit import statements
@@ -38,7 +39,15 @@ class Source(Protocol):
 class Standing:
     """Holds one feed to what it has shown."""
 
-    def __init__(self, feed_id: int, database: Database, source: Source) -> None:
+    def __init__(
+        self,
+        feed_id: int,
+        database: Database,
+        source: Source,
+        *,
+        alarm: Callable[[str, str], None] = raise_alarm,
+    ) -> None:
+        self._alarm = alarm
         self._feed_id = feed_id
         self._database = database
         self._source = source
@@ -69,7 +78,8 @@ class Standing:
             if fault is not None:
                 kind, detail = fault
                 finding = Finding(self._feed_id, number, kept["stream_id"], kept["version"], kind, detail)
-                await self._database.run(partial(record_once, finding=finding))
+                if await self._database.run(partial(record_once, finding=finding)):
+                    self._alarm("fork", f"feed {self._feed_id}: {kind}: {detail}")
 
 
 async def _kept(connection: Connection, feed_id: int, number: int) -> asyncpg.Record | None:

@@ -15,6 +15,11 @@ LEAVES: Final = "select global_seq, leaf_hash from kept_event where feed_id = $1
 IS_KEPT: Final = "select exists (select 1 from kept_event where feed_id = $1 and global_seq = $2)"
 NEWEST_KEPT: Final = "select max(global_seq) from kept_event where feed_id = $1"
 KEPT: Final = "select * from kept_event where feed_id = $1 and global_seq = $2"
+KEPT_AT: Final = """
+select global_seq, leaf_hash, stream_id, version, event_id, command_id, epoch, type_id, schema_v, recorded_at_ms, body,
+    prev_hash, hash
+from kept_event where feed_id = $1 and global_seq = any($2::bigint[])
+"""
 OF_STREAM: Final = """
 select stream_id, version, event_id, command_id, epoch, type_id, schema_v, recorded_at_ms, body, prev_hash, hash
 from kept_event where stream_id = $1 and version between $2 and $3 order by version, global_seq
