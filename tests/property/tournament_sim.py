@@ -265,9 +265,9 @@ class Simulation:
             table.take(order)
 
     def answer(self, order, refused):
-        pending = self.state.payments.get(order.payment.key)
-        if pending is not None and pending.attempt_no == order.attempt_no and not self.state.is_over:
-            self.command(c.ReportPayment(order.payment.key, refused, "INSUFFICIENT_FUNDS" if refused else "", self.now))
+        if not self.state.is_over:
+            reason = "INSUFFICIENT_FUNDS" if refused else ""
+            self.command(c.ReportPayment(order.payment.key, order.attempt_no, refused, reason, self.now))
 
     def feed_grew(self, table):
         self.at(self.now + self.network.randint(*self.latency), lambda: self.deliver(table.no))
@@ -375,7 +375,7 @@ class Simulation:
                 # Every free seat lay between the button and the blinds: only there a player waits (TDA R10).
                 self.landings["waiting"] += 1
                 spots = positions.spots
-                assert (seat - spots.button) % 9 < (spots.small_blind - spots.button) % 9, "moved and dealt out"
+                assert (seat - spots.button) % 9 < (spots.big_blind - spots.button) % 9, "moved and dealt out"
                 continue
             if not chosen.may_take:
                 # One opponent, who has the big blind next: then the other one has the small blind, and the button.

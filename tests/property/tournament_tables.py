@@ -119,7 +119,7 @@ class FakeTable:
                 stack = self.stacks.pop(seat)
                 del self.players[seat]
                 self.newcomers.discard(seat)
-                self.tell(c.ReportReleased, move_id, player, stack)
+                self.tell(c.ReportReleased, move_id, player, stack, 0, None)
 
     def may_start(self):
         if self.is_gone or self.hand is not None or len(self.stacks) < 2 or self.clock.paused_at_ms:

@@ -70,9 +70,13 @@ class BuyExtra(Struct, frozen=True):
 
 
 class ReportPayment(Struct, frozen=True):
-    """The wallet's definite answer to a payment; unknown outcomes are not reported but asked for again."""
+    """The wallet's definite answer to an attempt at a payment; unknown outcomes are not reported but asked for again.
+
+    An answer to another attempt than the pending one says nothing new: a late copy never leads to paying twice.
+    """
 
     key: str
+    attempt_no: int
     is_refused: bool
     reason: str
     now_ms: int
@@ -105,6 +109,8 @@ class ReportReleased(Struct, frozen=True):
     move_id: str
     player: str
     stack: Chips
+    destellos: int
+    time_bank_ms: int | None
     now_ms: int
 
 

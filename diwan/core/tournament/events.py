@@ -73,6 +73,7 @@ class PaymentSettled(Struct, frozen=True, tag=True):
     """
 
     key: str
+    attempt_no: int
     is_refused: bool
     reason: str
     at_ms: int
@@ -232,13 +233,18 @@ class EntrantSeated(Struct, frozen=True, tag=True):
 
 
 class EntrantReleased(Struct, frozen=True, tag=True):
-    """Act: a table has let a player go with a stack, between two hands: they sit nowhere until seated again."""
+    """Act: a table has let a player go with a stack, between two hands: they sit nowhere until seated again.
+
+    Naiko's destellos (C2) and the time bank go along; ``time_bank_ms`` None is one never used.
+    """
 
     table_no: int
     table_version: int
     move_id: str
     player: str
     stack: Chips
+    destellos: int
+    time_bank_ms: int | None
     at_ms: int
 
 

@@ -72,6 +72,8 @@ class SeatEntrant(Struct, frozen=True):
     player: str
     is_bot: bool
     stack: Chips
+    destellos: int
+    time_bank_ms: int | None
 
 
 class ReleaseEntrant(Struct, frozen=True):
@@ -85,7 +87,10 @@ class ReleaseEntrant(Struct, frozen=True):
 
 
 class SetStartMode(Struct, frozen=True):
-    """Deal by itself, or only what is granted; a running hand is played to its end."""
+    """Deal by itself, or only what is granted; a running hand is played to its end.
+
+    A table that deals by itself holds no all-in face down.
+    """
 
     table_no: int
     table_id: str
@@ -112,7 +117,10 @@ class ReleaseRunout(Struct, frozen=True):
 
 
 class SetClock(Struct, frozen=True):
-    """Set the level clock: levels have run since ``base_ms``; while ``paused_at_ms`` is not 0 no hand starts."""
+    """Set the level clock: levels have run since ``base_ms``; while ``paused_at_ms`` is not 0 no hand starts.
+
+    Nor does one before ``base_ms``, which at the beginning is a little ahead.
+    """
 
     table_no: int
     table_id: str
@@ -207,7 +215,7 @@ def touched_tables(state: TournamentState, events: Iterable[TournamentEvent]) ->
         if move is not None:
             numbers.update((move.from_table, move.to_table))
         numbers.update(_of_player(state, getattr(event, "player", "")))
-    return frozenset(numbers & set(state.tables.keys()))
+    return frozenset([number for number in numbers if number in state.tables])
 
 
 def _of_player(state: TournamentState, player: str) -> Iterator[int]:
@@ -240,7 +248,17 @@ def table_orders(state: TournamentState, table: TableState) -> Iterator[TableOrd
         move = state.moves[move_no]
         if move.phase == "seating":
             is_bot = state.entrants[move.player].is_bot
-            yield SeatEntrant(number, table_id, move.move_id, move.seat, move.player, is_bot, move.stack)
+            yield SeatEntrant(
+                number,
+                table_id,
+                move.move_id,
+                move.seat,
+                move.player,
+                is_bot,
+                move.stack,
+                move.destellos,
+                move.time_bank_ms,
+            )
     if state.removals or len(state.extras):
         yield from _sitter_orders(state, table)
     if table.status == "closing" and not table.sitters and not table.arriving:

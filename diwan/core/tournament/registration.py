@@ -64,13 +64,17 @@ def accept(batch: Batch, entry_no: int) -> None:
 
 def _kind_for(state: TournamentState, entrant: Entrant | None) -> EntryKind:
     """Return whether this is an entry or a re-entry."""
-    if entrant is None or entrant.standing == "none":
+    if entrant is None:
+        return "entry"
+    if entrant.removal:
+        raise Rejected("PLAYER_REMOVED", player=entrant.player)
+    if entrant.standing == "none":
         return "entry"
     if entrant.standing != "out":
         raise Rejected("ALREADY_ENTERED", standing=entrant.standing)
     allowed = state.config.entries.re_entries
-    if entrant.entries > allowed or entrant.removal:
-        raise Rejected("RE_ENTRY_NOT_ALLOWED", re_entries=0 if entrant.removal else allowed)
+    if entrant.entries > allowed:
+        raise Rejected("RE_ENTRY_NOT_ALLOWED", re_entries=allowed)
     return "re_entry"
 
 
@@ -131,9 +135,9 @@ def _add_id(state: TournamentState, number: int) -> str:
 def report_payment(batch: Batch, command: ReportPayment) -> None:
     """Take the wallet's answer to a payment; one that is not pending has been answered before."""
     pending = batch.state.payments.get(command.key)
-    if pending is None:
+    if pending is None or pending.attempt_no != command.attempt_no:
         return
-    batch.add(PaymentSettled(command.key, command.is_refused, command.reason, command.now_ms))
+    batch.add(PaymentSettled(command.key, command.attempt_no, command.is_refused, command.reason, command.now_ms))
     payment = pending.payment
     match payment.code:
         case "entry" | "re_entry":
@@ -250,7 +254,7 @@ def close_when_due(batch: Batch) -> None:
         return
     if state.level_no > state.config.entries.late_levels:
         close(batch, "time")
-    elif state.left <= paid_places(state):
+    elif state.left <= max(paid_places(state), 1):
         close(batch, "money")
 
 

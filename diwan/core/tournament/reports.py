@@ -123,6 +123,8 @@ def _released(batch: Batch, command: ReportReleased) -> None:
             command.move_id,
             command.player,
             command.stack,
+            command.destellos,
+            command.time_bank_ms,
             command.now_ms,
         )
     )

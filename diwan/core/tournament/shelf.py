@@ -56,15 +56,15 @@ class Shelf[K: int | str, V](Struct, frozen=True):
 
     def keys(self) -> Iterator[K]:
         """Yield the keys."""
-        for shard in self.shards:
+        for shard in self.shards if self.size else ():
             yield from shard
 
     def values(self) -> Iterator[V]:
         """Yield the values."""
-        for shard in self.shards:
+        for shard in self.shards if self.size else ():
             yield from shard.values()
 
     def items(self) -> Iterator[tuple[K, V]]:
         """Yield keys with their values."""
-        for shard in self.shards:
+        for shard in self.shards if self.size else ():
             yield from shard.items()

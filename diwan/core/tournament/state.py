@@ -151,6 +151,8 @@ class Move(Struct, frozen=True):
     player: str = ""
     seat: Seat = NO_SEAT
     stack: Chips = 0
+    destellos: int = 0
+    time_bank_ms: int | None = None  # None: whole
 
 
 class Pending(Struct, frozen=True):

@@ -89,6 +89,7 @@ def _ended(state: TournamentState, event: EntryWithdrawn | EntryEnded) -> Tourna
         # A re-entry that came to nothing leaves the player out, as before.
         standing = "none" if not entrant.entries or entry.status == "accepted" else "out"
         state = replace(state, entrants=state.entrants.put(entry.player, replace(entrant, standing=standing)))
+    removals = tuple([each for each in state.removals if each != entry.player])
     was_open, counted = entry.status == "requested", entry.status == "accepted"
     return replace(
         state,
@@ -97,6 +98,7 @@ def _ended(state: TournamentState, event: EntryWithdrawn | EntryEnded) -> Tourna
         accepted=state.accepted - counted,
         left=state.left - counted,
         bots=state.bots - entry.is_bot,
+        removals=removals,
         pool=state.pool - entry.entry * counted,
         fees=state.fees - entry.fee * counted,
     )

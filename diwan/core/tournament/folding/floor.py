@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from diwan.core.hand.events import Seat
+from diwan.core.limits import PLAYERS_MIN
 from diwan.core.tournament.events import (
     BalancingOrdered,
     EntrantReleased,
@@ -275,6 +276,10 @@ def _released(state: TournamentState, table: TableState, event: EntrantReleased)
     entrant = state.entrants[event.player]
     sitters = tuple([each for each in table.sitters if each.player != event.player])
     table = replace(table, sitters=sitters)
+    if len(sitters) < PLAYERS_MIN and table.round_done < table.round_no:
+        # Nobody is left to play the granted hand with.
+        table = replace(table, round_done=table.round_no)
+        state = round_hand_in(state, table.table_no)
     entrant = replace(entrant, table_no=0, seat=NO_SEAT)
     state = replace(state, entrants=state.entrants.put(event.player, entrant))
     move = state.moves.get(entrant.move_no)
@@ -283,7 +288,14 @@ def _released(state: TournamentState, table: TableState, event: EntrantReleased)
         return drained(put_table(state, table), table.table_no)
     phase = "seating" if move.seat != NO_SEAT else "placing"
     state = put_table(state, replace(table, leaving=without(table.leaving, move.move_no)))
-    return _put_move(state, replace(move, phase=phase, stack=event.stack))
+    kept = event.destellos if _keeps_destellos(state) else 0
+    move = replace(move, phase=phase, stack=event.stack, destellos=kept, time_bank_ms=event.time_bank_ms)
+    return _put_move(state, move)
+
+
+def _keeps_destellos(state: TournamentState) -> bool:
+    naiko = state.config.hand.naiko
+    return naiko is not None and naiko.destellos_follow_forced_move
 
 
 def _gone(state: TournamentState, table: TableState) -> TournamentState:
