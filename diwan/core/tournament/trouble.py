@@ -34,7 +34,7 @@ def pause(batch: Batch, command: Pause) -> None:
     """Stop: running hands end, none starts."""
     _check_reason(command.reason)
     if batch.state.phase != "playing" or batch.state.is_paused:
-        raise Rejected("NOT_RUNNING", phase=batch.state.phase)
+        raise Rejected("TOURNAMENT_NOT_RUNNING", phase=batch.state.phase)
     batch.add(TournamentPaused(command.by, command.reason, command.now_ms))
     timing.stop_clock(batch)
 
@@ -42,7 +42,7 @@ def pause(batch: Batch, command: Pause) -> None:
 def resume(batch: Batch, command: Resume) -> None:
     """Go on."""
     if not batch.state.is_paused or batch.state.phase != "playing":
-        raise Rejected("NOT_PAUSED", phase=batch.state.phase)
+        raise Rejected("TOURNAMENT_NOT_PAUSED", phase=batch.state.phase)
     batch.add(TournamentResumed(command.by, command.reason, command.now_ms))
     timing.start_clock(batch)
 
