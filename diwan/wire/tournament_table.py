@@ -46,6 +46,8 @@ def write_tournament_terms(message: pb.TournamentTerms, terms: TournamentTerms) 
         write_level(message.levels.add(), level)
     message.table_no = terms.table_no
     message.clock_base_ms = terms.clock_base_ms
+    if terms.first_button is not None:
+        message.first_button = terms.first_button
 
 
 def read_tournament_terms(message: pb.TournamentTerms) -> TournamentTerms:
@@ -55,6 +57,7 @@ def read_tournament_terms(message: pb.TournamentTerms) -> TournamentTerms:
         levels=tuple(map(read_level, message.levels)),
         table_no=message.table_no,
         clock_base_ms=message.clock_base_ms,
+        first_button=message.first_button if message.HasField("first_button") else None,
     )
 
 
@@ -127,12 +130,13 @@ def _read_released(message: pb.EntrantReleased) -> tournament.EntrantReleased:
 
 def _write_start_mode(message: pb.StartModeSet, event: tournament.StartModeSet) -> None:
     message.order_id = event.order_id
+    message.start_no = event.start_no
     message.mode = event.mode
     message.set_at_ms = event.set_at_ms
 
 
 def _read_start_mode(message: pb.StartModeSet) -> tournament.StartModeSet:
-    return tournament.StartModeSet(message.order_id, known(_STARTS, message.mode), message.set_at_ms)
+    return tournament.StartModeSet(message.order_id, message.start_no, known(_STARTS, message.mode), message.set_at_ms)
 
 
 TOURNAMENT_TABLE_ROWS: Final = (

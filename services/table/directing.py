@@ -113,14 +113,15 @@ def _ordered(request: pb.GiveOrderRequest, order_id: str, by: str) -> _Ordered:
             return lambda _, now: AddChips(order_id, player, amount, now)
         case "set_clock":
             clock = request.set_clock
-            return lambda _, now: SetClock(order_id, clock.base_ms, clock.stopped_at_ms, now)
+            return lambda _, now: SetClock(order_id, clock.base_ms, clock.stopped_at_ms, now, clock.clock_no)
         case "set_start_mode":
             if request.set_start_mode.mode not in START_NAME:
                 raise Rejected("FIELD_INVALID", field="set_start_mode.mode", why="automatic or on_grant")
-            mode = START_NAME[request.set_start_mode.mode]
-            return lambda _, now: SetStartMode(order_id, mode, now)
+            mode, start_no = START_NAME[request.set_start_mode.mode], request.set_start_mode.start_no
+            return lambda _, now: SetStartMode(order_id, mode, now, start_no)
         case "grant_hand":
-            return lambda _, now: GrantHand(order_id, request.grant_hand.round_no, now)
+            grant = request.grant_hand
+            return lambda _, now: GrantHand(order_id, grant.round_no, now, grant.hold_ms)
         case "hold_runouts":
             return lambda _, now: HoldRunouts(order_id, request.hold_runouts.hold_ms, now)
         case "release_runout":

@@ -100,7 +100,9 @@ def _dealt(seats: Sequence[SeatState]) -> tuple[HandSeat, ...]:
 def _positions(state: TableState, able: Sequence[SeatState]) -> Positions | None:
     small, big = state.config.hand.small_blind, state.config.hand.big_blind
     if state.spots is None:
-        return first_hand_positions(able[0].seat, [seat.seat for seat in able], small, big)
+        terms = state.config.tournament
+        drawn = None if terms is None else terms.first_button
+        return first_hand_positions(able[0].seat if drawn is None else drawn, [seat.seat for seat in able], small, big)
     return next_hand_positions(state.spots, [_contender(state, seat) for seat in able], small, big)
 
 

@@ -16,6 +16,7 @@ _SMALL = {
     "button": 8,
     "big_blind_seat": 8,
     "small_blind_place": 8,
+    "first_button": 8,
     "eligible": 8,
     "absent": 8,
     "index": 8,

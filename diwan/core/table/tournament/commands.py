@@ -40,28 +40,34 @@ class AddChips(Struct, frozen=True):
 
 
 class SetClock(Struct, frozen=True):
-    """Let the ladder's clock run from a base, or stand since a time (a pause)."""
+    """Let the ladder's clock run from a base, or stand since a time (a pause).
+
+    Numbers strictly rise, so that a late copy of an older order changes nothing; 0 is an order without one.
+    """
 
     order_id: str
     base_ms: int
     stopped_at_ms: int
     now_ms: int
+    clock_no: int = 0
 
 
 class SetStartMode(Struct, frozen=True):
-    """Let hands start by themselves, or by grants."""
+    """Let hands start by themselves, or by grants; numbered as `SetClock` is."""
 
     order_id: str
     mode: TableStart
     now_ms: int
+    start_no: int = 0
 
 
 class GrantHand(Struct, frozen=True):
-    """Let one hand start."""
+    """Let one hand start, and hold an all-in of it for ``hold_ms``; 0 for as long as `HoldRunouts` says."""
 
     order_id: str
     round_no: int
     now_ms: int
+    hold_ms: int = 0
 
 
 class HoldRunouts(Struct, frozen=True):

@@ -52,9 +52,11 @@ def decide_tournament(state: TableState, command: TournamentTableCommand) -> Tou
         case SetClock():
             _check(command.base_ms > 0, "base_ms", "milliseconds since the epoch")
             _check(command.stopped_at_ms >= 0, "stopped_at_ms", "0 or milliseconds since the epoch")
-            return ClockSet(command.order_id, command.base_ms, command.stopped_at_ms, command.now_ms)
+            _check_later(command.clock_no, state.directed.clock_no)
+            return ClockSet(command.order_id, command.clock_no, command.base_ms, command.stopped_at_ms, command.now_ms)
         case SetStartMode():
-            return StartModeSet(command.order_id, command.mode, command.now_ms)
+            _check_later(command.start_no, state.directed.start_no)
+            return StartModeSet(command.order_id, command.start_no, command.mode, command.now_ms)
         case GrantHand():
             return _grant(state, command)
         case HoldRunouts():
@@ -121,7 +123,8 @@ def _grant(state: TableState, command: GrantHand) -> HandGranted:
         raise Rejected(Reason.GRANT_NOT_NEEDED)
     if command.round_no <= granted:
         raise Rejected(Reason.ROUND_GRANTED_ALREADY, round_no=command.round_no, granted=granted)
-    return HandGranted(command.order_id, command.round_no, command.now_ms)
+    _check(0 <= command.hold_ms <= HOLD_MS_MAX, "hold_ms", "0 to an hour")
+    return HandGranted(command.order_id, command.round_no, command.hold_ms, command.now_ms)
 
 
 def _staying(state: TableState, player: str) -> SeatState:
@@ -131,6 +134,13 @@ def _staying(state: TableState, player: str) -> SeatState:
     if seat.release is not None:
         raise Rejected("LEAVING", seat=seat.seat)
     return seat
+
+
+def _check_later(number: int, newest: int) -> None:
+    """Refuse a late copy of an order that a newer one has overtaken."""
+    _check(number >= 0, "number", "0 (none) or rising")
+    if 0 < number <= newest:
+        raise Rejected(Reason.ORDER_OVERTAKEN, number=number, newest=newest)
 
 
 def _check(is_right: bool, field: str, why: str) -> None:

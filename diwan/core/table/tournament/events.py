@@ -71,6 +71,7 @@ class ClockSet(Struct, frozen=True, tag=True):
     """The ladder's clock: it stood at nothing at ``base_ms``, and stands since ``stopped_at_ms`` (0: it runs)."""
 
     order_id: str
+    clock_no: int
     base_ms: int
     stopped_at_ms: int
     set_at_ms: int
@@ -80,15 +81,17 @@ class StartModeSet(Struct, frozen=True, tag=True):
     """Hands start by themselves, or each by a grant. Grants that were not used are forgotten."""
 
     order_id: str
+    start_no: int
     mode: TableStart
     set_at_ms: int
 
 
 class HandGranted(Struct, frozen=True, tag=True):
-    """One hand may start; rounds strictly rise."""
+    """One hand may start; rounds strictly rise. It holds an all-in for ``hold_ms``, 0 for as long as is set otherwise."""
 
     order_id: str
     round_no: int
+    hold_ms: int
     granted_at_ms: int
 
 

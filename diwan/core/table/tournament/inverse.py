@@ -50,10 +50,10 @@ def tournament_command_of(event: TournamentTableEvent, state: TableState | None)
         case ChipsAdded():
             return AddChips(event.add_id, event.player, event.amount, event.added_at_ms)
         case ClockSet():
-            return SetClock(event.order_id, event.base_ms, event.stopped_at_ms, event.set_at_ms)
+            return SetClock(event.order_id, event.base_ms, event.stopped_at_ms, event.set_at_ms, event.clock_no)
         case StartModeSet():
-            return SetStartMode(event.order_id, event.mode, event.set_at_ms)
+            return SetStartMode(event.order_id, event.mode, event.set_at_ms, event.start_no)
         case HandGranted():
-            return GrantHand(event.order_id, event.round_no, event.granted_at_ms)
+            return GrantHand(event.order_id, event.round_no, event.granted_at_ms, event.hold_ms)
         case RunoutHoldSet():
             return HoldRunouts(event.order_id, event.hold_ms, event.set_at_ms)

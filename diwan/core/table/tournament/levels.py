@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from diwan.core.limits import STACK_MAX
+from diwan.core.limits import SEATS_MAX, STACK_MAX
 from diwan.core.table.config import TableConfig
 from diwan.core.table.tournament.state import LadderClock
 from diwan.core.table.tournament.terms import BlindLevel, TournamentTerms
@@ -110,6 +110,8 @@ def terms_rules(terms: TournamentTerms, *, has_blinds: bool) -> Iterator[tuple[s
     yield "tournament_id", 0 < len(name) <= ID_CHARACTERS_MAX and name.isprintable(), "1 to 64 characters"
     yield "table_no", 1 <= terms.table_no <= TABLE_NO_MAX, f"1 to {TABLE_NO_MAX}"
     yield "clock_base_ms", terms.clock_base_ms >= 0, "0 (not begun) or milliseconds since the epoch"
+    button = terms.first_button
+    yield "first_button", button is None or 0 <= button < SEATS_MAX, "a seat"
     yield "levels", 1 <= len(terms.levels) <= LEVELS_MAX, f"1 to {LEVELS_MAX}"
     for number, level in enumerate(terms.levels):
         for setting, is_right, why in _level_rules(level, has_blinds=has_blinds):

@@ -41,6 +41,7 @@ def at_level(state: TableState, terms: TournamentTerms, now_ms: int) -> TableSta
 def in_tournament(state: TableState, terms: TournamentTerms, plan: NextHand, now_ms: int) -> NextHand:
     """Return a planned hand with its antes and what the tournament settles for it."""
     directed = state.directed
+    is_granted = directed.start == "on_grant"
     if state.config.game == "sarab":
         number, dues = level_of_deal(terms, plan.deal_no), plan.dues
     else:
@@ -53,8 +54,8 @@ def in_tournament(state: TableState, terms: TournamentTerms, plan: NextHand, now
             terms.tournament_id,
             number,
             plan.small_blind_place,
-            directed.granted_no if directed.start == "on_grant" else 0,
-            directed.hold_ms,
+            directed.granted_no if is_granted else 0,
+            (directed.granted_hold_ms if is_granted else 0) or directed.hold_ms,
         ),
     )
 

@@ -38,6 +38,9 @@ class Directed(Struct, frozen=True):
     granted_no: int = 0
     used_no: int = 0
     hold_ms: int = 0
+    granted_hold_ms: int = 0  # of the newest grant
+    clock_no: int = 0  # of the newest order that had one
+    start_no: int = 0
 
     @property
     def has_grant(self) -> bool:
@@ -57,10 +60,12 @@ def evolve(directed: Directed, event: SettingEvent) -> Directed:
     """Return what is set after one more event."""
     match event:
         case ClockSet():
-            return replace(directed, clock=LadderClock(event.base_ms, event.stopped_at_ms))
+            clock = LadderClock(event.base_ms, event.stopped_at_ms)
+            return replace(directed, clock=clock, clock_no=event.clock_no or directed.clock_no)
         case StartModeSet():
-            return replace(directed, start=event.mode, used_no=directed.granted_no)
+            start_no = event.start_no or directed.start_no
+            return replace(directed, start=event.mode, used_no=directed.granted_no, start_no=start_no)
         case HandGranted():
-            return replace(directed, granted_no=event.round_no)
+            return replace(directed, granted_no=event.round_no, granted_hold_ms=event.hold_ms)
         case RunoutHoldSet():
             return replace(directed, hold_ms=event.hold_ms)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from diwan.core.hand.events import Chips
+from diwan.core.hand.events import Chips, Seat
 
 type AnteKind = Literal["each", "big_blind"]
 """Who pays the ante: everybody, or the big blind alone for everybody, after the blind (RP-11)."""
@@ -32,10 +32,12 @@ class TournamentTerms(Struct, frozen=True, kw_only=True):
     """Whose table it is and the whole ladder, so that play goes on without the tournament (DESIGN 8).
 
     ``table_no`` is how players know the table. ``clock_base_ms`` is when the clock of the ladder stood at nothing; with 0
-    it has not begun, and no hand starts before it is set.
+    it has not begun, and no hand starts before it is set. ``first_button`` is the button's seat at the first hand where a
+    draw of the tournament decided it; in Sarab the table draws it itself (A1).
     """
 
     tournament_id: str
     levels: tuple[BlindLevel, ...]
     table_no: int = 1
     clock_base_ms: int = 0
+    first_button: Seat | None = None
