@@ -25,7 +25,7 @@ from diwan.core.table.state import TableState
 from diwan.wire.events import decode
 from services.table.loaded import BrokenStream
 
-EVENTS_BETWEEN: Final = 512
+EVENTS_BETWEEN: Final = 128
 """So many events at most are folded before a hand, give or take a hand: some milliseconds."""
 
 EVENTS_A_READ: Final = 500
@@ -70,6 +70,10 @@ def read(body: bytes) -> TableState:
     return TableState(**{name: getattr(kept, name) for name in _FIELDS})
 
 
+class _AnotherStream(Exception):  # noqa: N818  (what a copy turns out to be of)
+    """A copy's place in the stream is not where the stream says that it is."""
+
+
 class Standing:
     """Keeps copies of tables between hands, and reads a table as it stood before any hand."""
 
@@ -112,16 +116,15 @@ class Standing:
 
     async def before(self, table_id: UUID, first_version: int) -> TableState:
         """Return a table as it stood before an event with which a hand begins; raises `BrokenStream`."""
-        known, before = await self._nearest(table_id, first_version), first_version
+        known = await self._nearest(table_id, first_version)
         while known is not None:
             state, stream_hash = known
-            following = await self._store.read(table_id, state.version, 1)
-            if following and following[0].prev_hash == stream_hash:
-                return await self._folded(table_id, state, first_version)
-            raise_alarm("standing", f"table {table_id}: the copy at version {state.version} is of another stream")
-            before = state.version
-            known = await self._nearest(table_id, before)
-        return await self._folded(table_id, None, first_version)
+            try:
+                return await self._folded(table_id, state, stream_hash, first_version)
+            except _AnotherStream:
+                raise_alarm("standing", f"table {table_id}: the copy at version {state.version} is of another stream")
+                known = await self._nearest(table_id, state.version)
+        return await self._folded(table_id, None, None, first_version)
 
     async def _nearest(self, table_id: UUID, before: int) -> tuple[TableState, bytes] | None:
         """Return the newest copy that is older than a version and whole, with the stream's hash at it."""
@@ -139,15 +142,24 @@ class Standing:
                 pass
             raise_alarm("standing", f"table {table_id}: the copy at version {before} is damaged")
 
-    async def _folded(self, table_id: UUID, state: TableState | None, first_version: int) -> TableState:
-        version, kept_at = (0, 0) if state is None else (state.version, state.version)
-        while version < first_version - 1:
-            page = await self._store.read(table_id, version, min(EVENTS_A_READ, first_version - 1 - version))
+    async def _folded(
+        self, table_id: UUID, state: TableState | None, stream_hash: bytes | None, first_version: int
+    ) -> TableState:
+        """Fold what lies between a copy and a hand; raises `_AnotherStream` where the copy is not of this place."""
+        version = kept_at = 0 if state is None else state.version
+        while version < first_version - 1 or stream_hash is not None:
+            # The hand's first event comes with them: it says on which hash it stands.
+            page = await self._store.read(table_id, version, min(EVENTS_A_READ, first_version - version))
+            if stream_hash is not None and (not page or page[0].prev_hash != stream_hash):
+                raise _AnotherStream
+            stream_hash = None
             if not page:
                 break
             for stored in page:
                 if stored.version != version + 1:
                     raise BrokenStream(f"version {stored.version} follows {version}")
+                if stored.version == first_version:
+                    break
                 event: Any = decode(stored.type_id, stored.schema_v, stored.body).event
                 is_start = isinstance(event, HandStarted | CapsaStarted)
                 if is_start and state is not None and version - kept_at >= EVENTS_BETWEEN:

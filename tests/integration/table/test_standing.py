@@ -147,4 +147,4 @@ async def test_what_is_read_back_is_the_fold_of_the_whole_log(house, store):
     reader = Standing(store[1], store[0])
     for hand_id in hands:
         first = (await replay(house, hand_id, "stranger")).moments[0].events[0].event.version
-        assert await reader.before(UUID(table_id), first) == await reader._folded(UUID(table_id), None, first)
+        assert await reader.before(UUID(table_id), first) == await reader._folded(UUID(table_id), None, None, first)
