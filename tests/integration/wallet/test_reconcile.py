@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from diwan.core.ledger.accounts import OPERATOR, player_account
 from diwan.wire.events import decode, encode
+from services.wallet.reconcile import passing
 from tests.integration.wallet.conftest import make, running
 from tests.integration.wallet.sabotage import (
     a_history,
@@ -253,6 +254,19 @@ async def test_what_comes_after_a_checked_version_is_found_by_the_next_look(owne
     assert broken(clean) == {}
     assert broken(spoiled) == {"events": row["ledger_version"], "versions": row["ledger_version"]}
     assert broken(await look_through(owner))["events"] == old["ledger_version"]
+
+
+@pytest.mark.parametrize("after", [0, 5], ids=["full", "resumed"])
+async def test_in_however_small_steps_a_pass_goes_it_looks_at_the_same_and_finds_the_same(
+    owner, played, monkeypatch, after
+):
+    await owner.execute("update account set balance = balance + 5 where account_id = $1", played[3].account_id)
+    at_once = await look_through(owner, after)
+    monkeypatch.setattr(passing, "ROWS_WANTED", 1)
+    step_by_step = await look_through(owner, after)
+
+    assert "balances" in broken(at_once)
+    assert step_by_step == at_once
 
 
 async def test_a_ledger_that_went_back_is_found(prepared):
