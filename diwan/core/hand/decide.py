@@ -207,15 +207,14 @@ def _act(
 def _release_runout(
     state: HandState | None, command: ReleaseRunout, cards: Cards
 ) -> tuple[tuple[HandEvent, ...], HandState]:
-    live = _live(state)
-    started = live.deal.started
-    if not live.held_until_ms or command.hand_no != started.hand_no:
+    live = state if isinstance(state, LiveHand) else None
+    if live is None or not live.held_until_ms or command.hand_no != live.deal.started.hand_no:
         raise Rejected(Reason.RUNOUT_NOT_HELD, hand_no=command.hand_no)
     if command.is_by_clock and command.now_ms < live.held_until_ms:
         raise Rejected(Reason.CLOCK_RUNNING, deadline_ms=live.held_until_ms)
     batch = Batch(live, cards, command.version, command.now_ms)
     batch.add(RunoutReleased(command.order_id, command.hand_no, command.is_by_clock, command.now_ms))
-    return run_out(GAMES[started.settings.game], batch)
+    return run_out(GAMES[live.deal.started.settings.game], batch)
 
 
 def _move_deadline(

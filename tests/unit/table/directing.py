@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 
 from diwan.core.hand.betting import price_of
-from diwan.core.hand.commands import AllIn, ReleaseRunout
+from diwan.core.hand.commands import Act, AllIn, ReleaseRunout
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.hand.settings import HandSettings
 from diwan.core.table.commands import CloseTable
+from diwan.core.table.decide import advance
 from diwan.core.table.events import TableEvent
 from diwan.core.table.tournament.commands import (
     AddChips,
@@ -54,11 +55,14 @@ def forced(*bets, deals=2):
 class TournamentTable(Table):
     """Given, when and then of a tournament's table."""
 
-    def __init__(self, *, levels=None, clock_base_ms=BEGINS, game="holdem", limit=None, **changes):
+    def __init__(self, *, levels=None, clock_base_ms=BEGINS, game="holdem", limit=None, sarab=None, **changes):
+        told = {"tournament_id": "t-1", "table_no": 3, "first_button": None}
+        told |= {key: changes.pop(key) for key in told if key in changes}
         terms = TournamentTerms(
-            tournament_id="t-1", levels=levels or timed(20, 40, 80), table_no=3, clock_base_ms=clock_base_ms
+            levels=timed(20, 40, 80) if levels is None else levels, clock_base_ms=clock_base_ms, **told
         )
-        hand = HandSettings(game=game, limit=limit or ("pot_limit" if game == "omaha" else "no_limit"))
+        usual = limit or ("pot_limit" if game == "omaha" else "no_limit")
+        hand = HandSettings(game=game, limit=usual, sarab=sarab)
         self.orders = 0
         super().__init__(**{"chips": "tournament", "tournament": terms, "hand": hand, "seats": 6} | changes)
 
@@ -107,6 +111,18 @@ class TournamentTable(Table):
 
     def close(self):
         return self.when(CloseTable("tournament", self.now))
+
+    def refused_act(self, kind, to):
+        return self.refused(Act(self.to_act, kind, to, self.live.turn, self.state.version, self.now))
+
+    def loser_if_all_in(self):
+        """Return the seat that loses when both of two go all in now; the deck is known to a test."""
+        state = self.state
+        for _ in range(2):
+            live = state.hand
+            seat = live.deal.seats[live.actor]
+            _, state = advance(state, AllIn(seat, live.turn, state.version, self.now), self.cards)
+        return next(number for number, stack in enumerate(state.hand.ended.stacks) if not stack)
 
     def call_down(self):
         """Check or call until the hand is over or its board is held."""
