@@ -35,6 +35,13 @@ def checked(config: TournamentConfig) -> TournamentConfig:
     return replace(config, hand=hand, floor=replace(config.floor, final_table_at=at))
 
 
+def checked_to_announce(config: TournamentConfig) -> TournamentConfig:
+    """Return `checked` settings that can be announced: of a scheduled tournament a template does not say when it starts."""
+    if config.kind == "scheduled" and not config.entries.starts_at_ms:
+        raise Rejected(Reason.SETTING_INVALID, setting="entries.starts_at_ms", why="a scheduled tournament has it")
+    return checked(config)
+
+
 def usual_final_table(table_size: int) -> int:
     """Return at how many players the final table is formed: one more than a table's seats (WSOP R68), 9 at most.
 
@@ -159,11 +166,11 @@ def _floor_rules(config: TournamentConfig) -> Rules:
 def _kind_rules(config: TournamentConfig) -> Rules:
     terms, kind = config.entries, config.kind
     is_spin = kind == "spin"
-    yield "entries.starts_at_ms", (terms.starts_at_ms > 0) == (kind == "scheduled"), "a scheduled one has it"
     if kind == "scheduled":
-        opens = terms.opens_at_ms
-        yield "entries.opens_at_ms", opens < terms.starts_at_ms, "before the start"
+        opens, starts = terms.opens_at_ms, terms.starts_at_ms
+        yield "entries.opens_at_ms", opens < starts or not starts, "before the start"
     else:
+        yield "entries.starts_at_ms", not terms.starts_at_ms, "of scheduled tournaments only"
         yield "entries.late_levels", not terms.late_levels, "of scheduled tournaments only"
         yield "players_min", config.players_min == config.players_max, "it starts when the seats are full"
         yield "payout.guarantee", not config.payout.guarantee, "of scheduled tournaments only"

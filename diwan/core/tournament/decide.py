@@ -18,7 +18,7 @@ from diwan.core.tournament import (
     trouble,
 )
 from diwan.core.tournament.batch import Batch
-from diwan.core.tournament.checking import checked
+from diwan.core.tournament.checking import checked_to_announce
 from diwan.core.tournament.commands import (
     BuyExtra,
     Cancel,
@@ -113,7 +113,7 @@ def advance(state: TournamentState | None, command: TournamentCommand, chance: C
 
 
 def _created(command: CreateTournament, chance: Chance | None) -> Step:
-    config = checked(command.config)
+    config = checked_to_announce(command.config)
     created = TournamentCreated(command.tournament_id, config, command.commitment, command.created_by, command.now_ms)
     batch = Batch(evolve(None, created), chance, command.now_ms)
     reserve = paying.house_reserve(config)
