@@ -5,7 +5,7 @@ from __future__ import annotations
 import stamina.instrumentation
 import typer
 
-from diwan.cli import doctor, find, hands, phh, play, prepare, scenarios, tables, token, up, verify, witness
+from diwan.cli import doctor, find, hands, phh, play, prepare, register, scenarios, tables, token, up, verify, witness
 from diwan.cli.demo.command import demo
 from diwan.cli.exporting.command import export
 from diwan.cli.reconcile.command import run as reconcile
@@ -37,6 +37,7 @@ app.command("find")(find.find)
 app.add_typer(wallet.app, name="wallet")
 app.command("reconcile")(reconcile)
 app.command("hands")(hands.hands)
+app.add_typer(register.app, name="register")
 app.command("witness", add_help_option=False, context_settings=witness.CONTEXT)(witness.witness)
 app.command("export")(export)
 app.command("verify")(verify.verify)

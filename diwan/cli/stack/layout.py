@@ -55,6 +55,11 @@ class Layout:
         return self.root / "witness"
 
     @property
+    def nats_admin_password(self) -> Path:
+        """Of the stack's own NATS: its user who may do everything."""
+        return self.root / "nats" / "admin.password"
+
+    @property
     def addresses(self) -> Path:
         """Tells other programs where a running stack is."""
         return self.root / "stack.json"
@@ -85,8 +90,9 @@ class Layout:
 
 
 class Addresses(msgspec.Struct, frozen=True):
-    """Where a running stack is: gRPC and metrics of each service, and the process that keeps it up."""
+    """Where a running stack is: gRPC and metrics of each service, its own NATS, and the process that keeps it up."""
 
     pid: int
     services: dict[str, str]
     metrics: dict[str, str]
+    nats: str = ""

@@ -87,7 +87,8 @@ class Stack:
             if "audit" in self.services:
                 self._start_witness()
             self._start_services()
-            self.layout.write_addresses(Addresses(os.getpid(), self._places.services, self._places.metrics))
+            own_nats = self._places.nats_url if self._nats_url is None else ""
+            self.layout.write_addresses(Addresses(os.getpid(), self._places.services, self._places.metrics, own_nats))
         except BaseException:
             self.stop()
             raise
