@@ -7,10 +7,9 @@ the audit, which asks the feed again for what it has shown. "The operator" below
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from itertools import count
 from uuid import UUID
 
 import asyncpg
@@ -39,7 +38,6 @@ from tests.integration.store.conftest import Prepared, prepare
 from tests.unit.verifier.logs import TABLE_KIND, chained
 from tests.unit.witness.logs import request
 
-_numbers = count(1)
 _EVENT = """
 insert into event (stream_id, version, event_id, command_id, epoch, type_id, schema_v, recorded_at_ms, body, prev_hash, hash)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
@@ -59,14 +57,15 @@ class Operator:
     async def write(self, events: list[LoggedEvent]) -> None:
         """Make these the table's whole history, its feed with right numbers and leaves."""
         await self.connection.execute("delete from feed; delete from event")
+        rows, entries = [], []
         for number, one in enumerate(events, 1):
-            ids = (UUID(bytes=one.stream_id), one.version, UUID(bytes=one.event_id), UUID(bytes=one.command_id))
-            rest = (one.epoch, one.type_id, one.schema_v, one.recorded_at_ms, one.body, one.prev_hash, one.hash)
-            await self.connection.execute(_EVENT, *ids, *rest)
+            stream_id = UUID(bytes=one.stream_id)
+            ids = (stream_id, one.version, UUID(bytes=one.event_id), UUID(bytes=one.command_id), one.epoch)
+            rows.append((*ids, one.type_id, one.schema_v, one.recorded_at_ms, one.body, one.prev_hash, one.hash))
             leaf = feed_leaf(TABLE_FEED, number, one.stream_id, one.version, one.hash)
-            await self.connection.execute(
-                "insert into feed values ($1, $2, $3, $4, $5)", TABLE_FEED, number, ids[0], one.version, leaf
-            )
+            entries.append((TABLE_FEED, number, stream_id, one.version, leaf))
+        await self.connection.executemany(_EVENT, rows)
+        await self.connection.executemany("insert into feed values ($1, $2, $3, $4, $5)", entries)
 
     async def shown(self) -> list[LoggedEvent]:
         found = []
@@ -113,21 +112,18 @@ class Operator:
 
 
 @pytest.fixture(scope="module")
-def tables(postgres) -> Prepared:
-    """A migrated database of the table service, to be copied."""
-    return asyncio.run(prepare(postgres, "edits_template"))
+def tables(postgres) -> Iterator[Prepared]:
+    """A migrated database of the table service; every test writes its history anew."""
+    yield asyncio.run(prepare(postgres, "edits"))
+    postgres.drop_database("edits")
 
 
 @pytest.fixture
 async def operator(tables: Prepared, table, tmp_path) -> AsyncIterator[Operator]:
-    postgres, name = tables.server, f"edits_{next(_numbers)}"
-    connection = await asyncpg.connect(postgres.superuser_url)
-    await connection.execute(f"create database {name} template {tables.name} owner migrate")
-    await connection.close()
-    own = Prepared(postgres, name)
-    connection = await asyncpg.connect(own.superuser_url)
+    connection = await asyncpg.connect(tables.superuser_url)
+    # Every trigger that refuses rewriting is off: a superuser may do that.
     await connection.execute("set session_replication_role = replica")
-    reader = await Database.open(own.url("table_seq"), size=2, application="reader")
+    reader = await Database.open(tables.url("table_seq"), size=2, application="reader")
     folder = Folder(tmp_path / "witness")
     folder.init("auditor.test/w")
     folder.trust(SECRET.key(ORIGIN).verifier.text)
@@ -140,7 +136,6 @@ async def operator(tables: Prepared, table, tmp_path) -> AsyncIterator[Operator]
     yield made
     await connection.close()
     await reader.close()
-    await asyncio.to_thread(postgres.drop_database, name)
 
 
 def remade(event: LoggedEvent, **changed: object) -> LoggedEvent:
