@@ -20,10 +20,14 @@ from nats.aio.subscription import Subscription
 
 from diwan.chassis.bus_user import NatsUser
 
-FEEDS: Final[Mapping[str, int]] = {"table": 1, "wallet": 2}
+FEEDS: Final[Mapping[str, int]] = {"table": 1, "wallet": 2, "tournament": 3}
 """Services that publish their feed, and its number in the leaves of the register."""
 
-CONSUMERS: Final[Mapping[str, Sequence[str]]] = {"table": ("wallet", "bots", "audit"), "wallet": ("audit",)}
+CONSUMERS: Final[Mapping[str, Sequence[str]]] = {
+    "table": ("wallet", "bots", "audit", "tournament"),
+    "wallet": ("audit",),
+    "tournament": ("audit",),
+}
 """Who reads which feed: durables are made for these at set-up, and nobody can make others at run time."""
 
 SCRUBBER: Final = "audit"

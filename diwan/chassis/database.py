@@ -157,6 +157,8 @@ def role_memberships(service: str) -> dict[str, str | None]:
     }
     if service == "table":
         roles["hand_secret_rw"] = None
+    if service == "tournament":
+        roles["draw_secret_rw"] = None
     return roles
 
 
@@ -169,6 +171,7 @@ _ROLE_SETTINGS: Final = {
     # The DETAIL of a violated constraint quotes the row, bodies included.
     "log_error_verbosity": "terse",
 }
+_SECRET_ROLES: Final = frozenset({"hand_secret_rw", "draw_secret_rw"})
 _SECRET_ROLE_SETTINGS: Final = {**_ROLE_SETTINGS, "log_min_error_statement": "panic", "log_statement": "none"}
 
 
@@ -211,7 +214,7 @@ async def _ensure_login(connection: Connection, role: str, password: str, group:
     await connection.execute(f"alter role {role} password '{scram_verifier(password)}'")
     if role == OWNER:
         return
-    settings = _SECRET_ROLE_SETTINGS if role == "hand_secret_rw" else _ROLE_SETTINGS
+    settings = _SECRET_ROLE_SETTINGS if role in _SECRET_ROLES else _ROLE_SETTINGS
     for name, value in settings.items():
         await connection.execute(f"alter role {role} set {name} = '{value}'")
     if group is not None:

@@ -15,8 +15,9 @@ from diwan.cli.stack.layout import Layout
 PEERS: Final = {
     "wallet": ("table",),
     "table": ("wallet",),
+    "tournament": ("table", "wallet"),
     "bots": ("table",),
-    "audit": ("table", "wallet"),
+    "audit": ("table", "wallet", "tournament"),
 }
 """Whose addresses a service is told."""
 
@@ -66,6 +67,9 @@ def settings_of(service: str, layout: Layout, places: Places) -> dict[str, str]:
     if service == "audit":
         settings["register_key_file"] = str(layout.register_key)
         settings["register_policy_file"] = str(layout.register_policy)
+    if service == "tournament":
+        settings["draw_secret_database_url"] = url("draw_secret_rw")
+        settings["master_key_file"] = str(layout.draw_key)
     return settings
 
 

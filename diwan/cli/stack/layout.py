@@ -10,7 +10,7 @@ import msgspec
 
 from diwan.chassis.embedded.files import kept_secret, write_private
 
-SERVICES: Final = ("wallet", "table", "bots", "audit")
+SERVICES: Final = ("wallet", "table", "tournament", "bots", "audit")
 """In the order in which they are started."""
 
 
@@ -58,6 +58,11 @@ class Layout:
     def nats_admin_password(self) -> Path:
         """Of the stack's own NATS: its user who may do everything."""
         return self.root / "nats" / "admin.password"
+
+    @property
+    def draw_key(self) -> Path:
+        """Wraps the day keys that wrap the secrets of tournaments' draws."""
+        return self.root / "keys" / "draws.key"
 
     @property
     def addresses(self) -> Path:

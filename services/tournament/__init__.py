@@ -1,0 +1,1 @@
+"""Tournaments: the shell around the aggregate that runs them."""

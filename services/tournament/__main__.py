@@ -1,0 +1,17 @@
+"""Run the tournament service, or do what only an operator may.
+
+    python -m services.tournament                    serve until SIGTERM
+    python -m services.tournament quarantined        list the tables whose events are set aside, and why
+    python -m services.tournament release TABLE      apply what waits of a table, now that the cause is mended
+
+The settings are the service's own, DIWAN_TOURNAMENT_DATABASE_URL and DIWAN_TOURNAMENT_TABLE_ADDRESS at least.
+"""
+
+import sys
+
+from diwan.chassis.service import run_service
+from services.tournament.app import build
+from services.tournament.settings import TournamentSettings
+
+if __name__ == "__main__":
+    sys.exit(run_service(TournamentSettings, build))

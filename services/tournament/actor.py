@@ -1,0 +1,362 @@
+"""One tournament: decide, append, and only then tell anyone anything (O4, DESIGN 8).
+
+Everything that changes it goes through its mailbox, one by one: requests of players and staff, what its tables and the
+wallet report, and the clock. What it then wants of tables and wallet follows from its state (`couriers`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Final, Protocol
+from uuid import UUID
+
+import msgspec
+import structlog
+
+from diwan.chassis.keyfile import VaultError
+from diwan.chassis.store import Conflict, EventStore, Overloaded, StoredEvent
+from diwan.core.decider import Rejected
+from diwan.core.tournament.commands import Enter, Tick, TournamentCommand
+from diwan.core.tournament.decide import advance
+from diwan.core.tournament.events import TournamentEvent
+from diwan.core.tournament.state import TournamentState
+from diwan.core.tournament.timing import next_due_ms
+from services.tournament.clock import Alarm, OwnClock
+from services.tournament.concerned import concerned_by
+from services.tournament.draws import Draws
+from services.tournament.hub import Hub
+from services.tournament.ids import internal_id_of
+from services.tournament.loading import Loaded
+from services.tournament.stream import Lost
+
+MAILBOX_MAX: Final = 4_096
+"""Requests that may wait; reports of the tournament's own tables are always let in."""
+
+RECENT_ANSWERS: Final = 1_024
+STOP_SECONDS: Final = 3.0
+TICK_AGAIN_MS: Final = 1_000
+"""What is due and comes to nothing is not looked at again at once."""
+
+_NOBODY: Final = "tournament"
+"""The caller of what a tournament does by itself."""
+
+_log = structlog.get_logger(__name__)
+
+type Build = Callable[[TournamentState], TournamentCommand | None]
+"""Makes a command of the tournament as it stands when its turn comes; None where it means nothing any more."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What became of a request: its versions, 0 where it led to nothing, and whether it took effect earlier."""
+
+    first_version: int = 0
+    last_version: int = 0
+    is_replayed: bool = False
+
+
+class Request(msgspec.Struct):
+    """What identifies a caller's request for ever (H6)."""
+
+    command_id: UUID
+    caller: str
+    request_hash: bytes
+
+
+class Listener(Protocol):
+    """Who is told of everything that is committed."""
+
+    def happened(self, actor: Actor, events: Sequence[TournamentEvent]) -> None:
+        """Take note; must neither raise nor wait."""
+        ...
+
+
+class _Ask:
+    __slots__ = ("answer", "build", "request")
+
+    def __init__(self, build: Build, request: Request | None) -> None:
+        self.build = build
+        self.request = request
+        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+
+    def say(self, outcome: Answer | BaseException) -> None:
+        if self.answer.done():
+            return
+        if isinstance(outcome, Answer):
+            self.answer.set_result(outcome)
+        else:
+            self.answer.set_exception(outcome)
+
+
+class _Gone(Exception):  # noqa: N818
+    """Another process owns the tournament now."""
+
+
+class Actor:
+    """A tournament's owner in this process. ``reclaim`` takes it over anew; None means that somebody else owns it."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        store: EventStore,
+        draws: Draws,
+        listener: Listener,
+        reclaim: Callable[[UUID], Awaitable[Loaded | None]],
+    ) -> None:
+        self.tournament_id: UUID = loaded.stream.tournament_id
+        self.clock: OwnClock = loaded.clock
+        self.hub = Hub(self.clock.now_ms)
+        self._store = store
+        self._draws = draws
+        self._listener = listener
+        self._reclaim = reclaim
+        self._mailbox: deque[_Ask | None] = deque()
+        self._waiting: asyncio.Future[None] | None = None
+        self._answers: OrderedDict[UUID, tuple[bytes, Answer]] = OrderedDict()
+        self._alarm = Alarm(lambda: self._put(None))
+        self._task: asyncio.Task[None] | None = None
+        self._why_gone: Rejected | None = None
+        self._not_before_ms = 0
+        self._changed: list[asyncio.Future[None]] = []
+        self._adopt(loaded)
+
+    def _adopt(self, loaded: Loaded) -> None:
+        self.state = loaded.state
+        self._stream = loaded.stream
+        self.hub.reset(loaded.state, loaded.recent)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that this process owns the tournament by."""
+        return self._stream.epoch
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the tournament lives here no more."""
+        return self._why_gone is not None
+
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether it stopped by a fault of ours."""
+        return self._why_gone is not None and self._why_gone.reason == "TOURNAMENT_QUARANTINED"
+
+    def start(self) -> None:
+        """Begin to live."""
+        self._task = asyncio.create_task(self._run(), name=f"tournament-{self.tournament_id}")
+
+    async def stop(self, why: Rejected | None = None) -> None:
+        """Take nothing more, finish the step under way, end all streams; what waits is refused."""
+        self._why_gone = why or Rejected("SERVICE_DRAINING")
+        self._alarm.stop()
+        if self._task is not None and self._task is not asyncio.current_task():
+            self._put(None)
+            _, unfinished = await asyncio.wait({self._task}, timeout=STOP_SECONDS)
+            if unfinished:
+                self._task.cancel()
+                await asyncio.wait({self._task})
+        while self._mailbox:
+            ask = self._mailbox.popleft()
+            if ask is not None:
+                ask.say(self._why_gone)
+        self._tell_changed()
+        self.hub.end(self._why_gone)
+
+    # ---- asking -----------------------------------------------------------------------------------------------------
+
+    async def ask(self, build: Build, request: Request | None = None) -> Answer:
+        """Ask and wait for the answer; raises `Rejected`. Cancelling the wait does not undo what was asked.
+
+        Without a ``request`` it is a report, which may come any number of times.
+        """
+        if self._why_gone is not None:
+            raise self._why_gone
+        if request is not None and len(self._mailbox) >= MAILBOX_MAX:
+            raise Rejected("TOURNAMENT_BUSY")
+        ask = _Ask(build, request)
+        self._put(ask)
+        return await ask.answer
+
+    def wake(self) -> None:
+        """Look soon at what is due."""
+        self._put(None)
+
+    async def changed(self, seconds: float) -> None:
+        """Wait for the next event, or so long."""
+        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._changed.append(waiting)
+        await asyncio.wait({waiting}, timeout=seconds)
+
+    def _put(self, ask: _Ask | None) -> None:
+        self._mailbox.append(ask)
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+    # ---- the actor's own task ---------------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        ask: _Ask | None = None
+        try:
+            while self._why_gone is None:
+                if not self._mailbox:
+                    await self._surely(self._by_itself)
+                    self._arm()
+                while not self._mailbox:
+                    self._waiting = asyncio.get_running_loop().create_future()
+                    await self._waiting
+                ask = self._mailbox.popleft()
+                if ask is not None and self._why_gone is None:
+                    await self._surely(partial(self._handle, ask))
+                ask = None
+        except _Gone:
+            await self.stop(Rejected("TOURNAMENT_MOVED"))
+        except Exception:
+            _log.exception("tournament_stopped", tournament=str(self.tournament_id))
+            await self.stop(Rejected("TOURNAMENT_QUARANTINED"))
+        finally:
+            if ask is not None:
+                ask.say(self._why_gone or Rejected("UNKNOWN_OUTCOME"))
+
+    async def _surely(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Take a step; after a lost compare-and-set on the state as it really is. Raises `_Gone` if others own it."""
+        while True:
+            try:
+                await step()
+                return
+            except Lost as lost:
+                _log.warning("tournament_lost", tournament=str(self.tournament_id), epoch=self.epoch, why=str(lost))
+                loaded = await self._reclaim(self.tournament_id)
+                if loaded is None:
+                    raise _Gone from None
+                self._adopt(loaded)
+
+    async def _handle(self, ask: _Ask) -> None:
+        request = ask.request
+        if request is not None and (known := self._answers.get(request.command_id)) is not None:
+            ask.say(_again(known, request))
+            return
+        try:
+            command = ask.build(self.state)
+            ask.say(Answer() if command is None else await self._decided(command, request))
+        except Rejected as refusal:
+            ask.say(refusal if request is None else await self._recorded(request) or refusal)
+        except Conflict:
+            ask.say(Rejected("UNKNOWN_OUTCOME") if request is None else await self._recorded(request) or _UNKNOWN)
+        except Overloaded:
+            ask.say(Rejected("SERVER_BUSY"))
+        except Lost:
+            raise
+        except VaultError as error:
+            # Without its secrets the tournament can decide nothing; they may come back, as the database may.
+            _log.error("secrets_unreachable", tournament=str(self.tournament_id), error=str(error))
+            ask.say(Rejected("SECRETS_UNAVAILABLE"))
+        except Exception as error:
+            # Nothing was stored: a fault of ours about one request must not hold up the tournament.
+            _log.exception("request_failed", tournament=str(self.tournament_id), error=repr(error))
+            ask.say(error if request is None else Rejected("INTERNAL"))
+
+    async def _recorded(self, request: Request) -> Answer | Rejected | None:
+        """Return the first answer to this very request, if it took effect before (H6)."""
+        try:
+            recorded = await self._store.outcome(self.tournament_id, request.command_id)
+        except Exception as error:
+            _log.warning("outcome_unreadable", tournament=str(self.tournament_id), error=repr(error))
+            return Rejected("UNKNOWN_OUTCOME")
+        if recorded is None:
+            return None
+        answer = Answer(recorded.first_version or 0, recorded.last_version or 0)
+        self._remember(request.command_id, recorded.request_hash, answer)
+        return _again((recorded.request_hash, answer), request)
+
+    def _remember(self, command_id: UUID, request_hash: bytes, answer: Answer) -> None:
+        self._answers[command_id] = (request_hash, answer)
+        if len(self._answers) > RECENT_ANSWERS:
+            self._answers.popitem(last=False)
+
+    # ---- what it does by itself -------------------------------------------------------------------------------------
+
+    async def _by_itself(self) -> None:
+        """Do what is due, and let bots in where they are wanted; one thing after the other, requests come in between."""
+        command = self._own_command()
+        if command is None:
+            return
+        try:
+            answer = await self._decided(command, None)
+        except (Rejected, Overloaded, VaultError, Conflict) as error:
+            _log.warning("not_done_by_itself", tournament=str(self.tournament_id), error=repr(error))
+            answer = Answer()
+        if answer.last_version:
+            self.wake()
+        else:
+            self._not_before_ms = self.clock.now_ms() + TICK_AGAIN_MS
+
+    def _own_command(self) -> TournamentCommand | None:
+        now, state = self.clock.now_ms(), self.state
+        if now < self._not_before_ms:
+            return None
+        if state.is_open and state.bots < state.bots_wanted:
+            return Enter(bot_name(self.tournament_id, state.entry_count + 1), is_bot=True, now_ms=now)
+        due = next_due_ms(state)
+        return Tick(now) if due is not None and due <= now else None
+
+    def _arm(self) -> None:
+        """See to it that the tournament looks after itself when the next thing is due."""
+        if self._why_gone is not None:
+            return
+        state, now = self.state, self.clock.now_ms()
+        due = 0 if state.is_open and state.bots < state.bots_wanted else next_due_ms(state)
+        self._alarm.set(None if due is None else max(due, self._not_before_ms), now)
+
+    # ---- committing -------------------------------------------------------------------------------------------------
+
+    async def _decided(self, command: TournamentCommand, request: Request | None) -> Answer:
+        chance = await self._draws.chance(self.state.draw_no)
+        events, state = advance(self.state, command, chance)
+        if not events:
+            return Answer()
+        version = self.state.version
+        stored = await self._stream.append(
+            events,
+            command_id=internal_id_of(self.tournament_id, version) if request is None else request.command_id,
+            caller=_NOBODY if request is None else request.caller,
+            request_hash=b"" if request is None else request.request_hash,
+            reply=b"",
+            now_ms=self.clock.now_ms(),
+        )
+        answer = Answer(stored[0].version, stored[-1].version)
+        if request is not None:
+            self._remember(request.command_id, request.request_hash, answer)
+        self._happened(events, state, stored)
+        return answer
+
+    def _happened(
+        self, events: Sequence[TournamentEvent], state: TournamentState, stored: Sequence[StoredEvent]
+    ) -> None:
+        self.state = state
+        self.hub.publish(state, stored, concerned_by(events))
+        self._tell_changed()
+        self._listener.happened(self, events)
+        if state.is_over:
+            self.hub.end(None)
+
+    def _tell_changed(self) -> None:
+        changed, self._changed = self._changed, []
+        for waiting in changed:
+            if not waiting.done():
+                waiting.set_result(None)
+
+
+_UNKNOWN: Final = Rejected("UNKNOWN_OUTCOME")
+
+
+def _again(known: tuple[bytes, Answer], request: Request) -> Answer | Rejected:
+    """Return the first answer again, or a conflict where the same id asks for something else (H6)."""
+    if known[0] != request.request_hash:
+        return Rejected("REQUEST_ID_CONFLICT")
+    return msgspec.structs.replace(known[1], is_replayed=True)
+
+
+def bot_name(tournament_id: UUID, entry_no: int) -> str:
+    """Return the player id of the bot that makes an entry: the same one if the same entry is tried again."""
+    return f"bot:t{tournament_id.hex[:10]}-{entry_no:02}"

@@ -1,0 +1,226 @@
+"""Tables as tournaments direct them: every order under an id of its own, so that asking twice is asking once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Final
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from diwan.api.event.v1 import tournament_table_pb2
+from diwan.api.table.v1 import tournament_pb2 as pb
+from diwan.api.table.v1.tournament_pb2_grpc import TournamentTableServiceStub
+from diwan.client import DiwanError
+from diwan.client.connection import Connection
+from diwan.core.decider import Rejected
+from diwan.core.hand.settings import HandSettings
+from diwan.core.table.config import TableConfig
+from diwan.core.table.tournament.terms import BlindLevel, TournamentTerms
+from diwan.core.tournament.orders import (
+    AddChips,
+    CloseTable,
+    GrantHand,
+    OpenTable,
+    ReleaseEntrant,
+    ReleaseRunout,
+    SeatEntrant,
+    SetClock,
+    SetStartMode,
+    TableOrder,
+)
+from diwan.core.tournament.settings import Level, TournamentConfig
+from diwan.wire.table import START_NUMBER, write_config
+from services.tournament.wallet import Unanswered
+
+_DONE: Final = frozenset({"ROUND_GRANTED_ALREADY"})
+"""Refusals that say that what was asked for has happened."""
+
+_ASK_AGAIN: Final = frozenset({"UNKNOWN_OUTCOME", "INTERNAL", "TABLE_MOVED", "TABLE_BUSY", "SERVICE_DRAINING"})
+
+
+class Carried(Struct, frozen=True):
+    """What a player takes along from table to table beside the chips (C2); the time bank is whole where it is None."""
+
+    destellos: int = 0
+    time_bank_ms: int | None = None
+
+
+class Numbered(IntEnum):
+    """Orders that go by a number of their own at each table; the kind and the number are in the order's id."""
+
+    START = 1
+    CLOCK = 2
+    GRANT = 3
+    RUNOUT = 4
+    CLOSE = 5
+    HOLD = 6
+    UNHOLD = 7
+
+
+def numbered_id(kind: Numbered, number: int) -> str:
+    """Return the id of a numbered order: a UUID of version 8 that says which it is."""
+    return f"{kind:08x}-0000-8000-8000-{number:012x}"
+
+
+def number_of(kind: Numbered, order_id: str) -> int:
+    """Return the number in the id of an order of ours, 0 where it is another's."""
+    head = f"{kind:08x}-0000-8000-8000-"
+    return int(order_id.removeprefix(head), 16) if order_id.startswith(head) else 0
+
+
+def order_id_of(order: TableOrder) -> str:
+    """Return the id under which an order goes into its table's log."""
+    match order:
+        case OpenTable():
+            return order.table_id
+        case CloseTable():
+            return numbered_id(Numbered.CLOSE, order.table_no)
+        case SeatEntrant() | ReleaseEntrant():
+            return order.move_id
+        case AddChips():
+            return order.add_id
+        case SetStartMode():
+            return numbered_id(Numbered.START, order.start_no)
+        case SetClock():
+            return numbered_id(Numbered.CLOCK, order.clock.clock_no)
+        case GrantHand():
+            return numbered_id(Numbered.GRANT, order.round_no)
+        case ReleaseRunout():
+            return numbered_id(Numbered.RUNOUT, order.hand_no)
+
+
+class TableDesk:
+    """Sends orders to the table service. ``carried`` tells what a move's player takes along."""
+
+    def __init__(self, connection: Connection, carried: Callable[[UUID, str], Carried]) -> None:
+        self._connection = connection
+        self._stub = TournamentTableServiceStub(connection.channel)
+        self._carried = carried
+
+    async def send(self, tournament_id: str, config: TournamentConfig, order: TableOrder) -> None:
+        """Send an order until the table service has answered once; raises `Rejected` or `Unanswered`."""
+        try:
+            if isinstance(order, OpenTable):
+                await self._open(tournament_id, config, order)
+                return
+            for request in self._requests(tournament_id, config, order):
+                await self._give(request)
+        except DiwanError as error:
+            is_final = error.is_from_server and not error.can_be_retried and error.reason not in _ASK_AGAIN
+            if not is_final:
+                raise Unanswered(str(error)) from None
+            raise Rejected(error.reason, **error.metadata) from None
+
+    async def _open(self, tournament_id: str, config: TournamentConfig, order: OpenTable) -> None:
+        request = pb.OpenTournamentTableRequest(table_id=order.table_id)
+        write_config(request.config, table_config(tournament_id, config, order))
+        await self._connection.unary(self._stub.OpenTournamentTable, request)
+
+    async def _give(self, request: pb.GiveOrderRequest) -> None:
+        try:
+            await self._connection.unary(self._stub.GiveOrder, request)
+        except DiwanError as error:
+            if error.reason not in _DONE:
+                raise
+
+    def _requests(self, tournament_id: str, config: TournamentConfig, order: TableOrder) -> list[pb.GiveOrderRequest]:
+        request = pb.GiveOrderRequest(order_id=order_id_of(order), table_id=order.table_id)
+        match order:
+            case SeatEntrant():
+                carried = self._carried(UUID(tournament_id), order.move_id)
+                request.seat_entrant.seat = order.seat
+                request.seat_entrant.player = order.player
+                request.seat_entrant.is_bot = order.is_bot
+                request.seat_entrant.stack = order.stack
+                if _destellos_follow(config):
+                    request.seat_entrant.destellos = carried.destellos
+                if carried.time_bank_ms is not None:
+                    request.seat_entrant.time_bank_ms = carried.time_bank_ms
+            case ReleaseEntrant():
+                request.release_entrant.player = order.player
+                request.release_entrant.cause = _CAUSES[order.cause]
+            case AddChips():
+                request.add_chips.player = order.player
+                request.add_chips.amount = order.amount
+            case SetClock():
+                request.set_clock.base_ms = order.clock.base_ms
+                request.set_clock.stopped_at_ms = order.clock.paused_at_ms
+            case SetStartMode():
+                request.set_start_mode.mode = START_NUMBER[order.mode]
+                if order.mode == "automatic":
+                    # Who deals by itself waits for nobody: no all-in is held any more.
+                    return [_hold(order.table_id, numbered_id(Numbered.UNHOLD, order.start_no), 0), request]
+            case GrantHand():
+                request.grant_hand.round_no = order.round_no
+                held = order.runout_ms if order.holds_runouts else 0
+                return [_hold(order.table_id, numbered_id(Numbered.HOLD, order.round_no), held), request]
+            case ReleaseRunout():
+                request.release_runout.hand_no = order.hand_no
+            case CloseTable():
+                request.close_table.SetInParent()
+        return [request]
+
+
+_CAUSES: Final = {
+    "moved": tournament_table_pb2.RELEASE_CAUSE_MOVED,
+    "removed": tournament_table_pb2.RELEASE_CAUSE_REMOVED,
+}
+
+
+def _destellos_follow(config: TournamentConfig) -> bool:
+    """Say whether a player who is moved keeps the destellos (C2); usually they begin anew."""
+    naiko = config.hand.naiko
+    return naiko is not None and naiko.destellos_follow_forced_move
+
+
+def _hold(table_id: str, order_id: str, hold_ms: int) -> pb.GiveOrderRequest:
+    return pb.GiveOrderRequest(order_id=order_id, table_id=table_id, hold_runouts=pb.HoldRunoutsOrder(hold_ms=hold_ms))
+
+
+def table_config(tournament_id: str, config: TournamentConfig, order: OpenTable) -> TableConfig:
+    """Return the settings of a tournament's table: its whole ladder is in them, so play goes on without us.
+
+    The level clock does not run yet, whatever it shows: it is set by an order of its own, so that the same table is
+    asked for with the same settings however often.
+    """
+    levels = tuple(_level(config, number, order.level_ms) for number in range(1, len(config.ladder.levels) + 1))
+    return TableConfig(
+        name=f"{config.name} {order.table_no}"[:60],
+        hand=first_hand(config),
+        seats=order.seats,
+        buy_in_min=0,
+        buy_in_max=0,
+        pause_ms=config.tables.pause_ms,
+        reserve_seconds=config.tables.reserve_seconds,
+        sit_out_after=0,
+        return_minutes=0,
+        time_bank_seconds=config.tables.time_bank_seconds,
+        time_bank_gain_seconds=config.tables.time_bank_gain_seconds,
+        spectator_delay_events=config.tables.spectator_delay_events,
+        chips="tournament",
+        start="on_grant",
+        tournament=TournamentTerms(tournament_id=tournament_id, levels=levels, table_no=order.table_no),
+    )
+
+
+def first_hand(config: TournamentConfig) -> HandSettings:
+    """Return the settings of hands with the blinds of the first level."""
+    first = config.ladder.levels[0]
+    return replace(config.hand, small_blind=first.small_blind, big_blind=first.big_blind)
+
+
+def _level(config: TournamentConfig, number: int, level_ms: int) -> BlindLevel:
+    """Return a level as a table knows it; ``level_ms`` is what a Spin's multiplier makes of a level's length."""
+    level: Level = config.ladder.levels[number - 1]
+    return BlindLevel(
+        small_blind=level.small_blind,
+        big_blind=level.big_blind,
+        ante=level.ante,
+        ante_kind="big_blind" if level.ante_kind == "big_blind" else "each",
+        duration_ms=level.duration_ms and (level_ms or level.duration_ms),
+        hands=level.hands,
+        break_after_ms=sum(each.duration_ms for each in config.ladder.breaks if each.after_level == number),
+    )
