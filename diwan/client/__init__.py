@@ -18,6 +18,7 @@ from diwan.client.notices import Notices
 from diwan.client.seat import SeatStream
 from diwan.client.streams import Watching
 from diwan.client.tables import new_request_id
+from diwan.client.tournaments import WatchingTournament
 from diwan.client.wallet import AccountName, movement
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "SeatStream",
     "Token",
     "Watching",
+    "WatchingTournament",
     "connect",
     "movement",
     "new_request_id",

@@ -9,6 +9,7 @@ import grpc
 from diwan.client.connection import Channels, Connection, Token, subject_of
 from diwan.client.others import Audit, Bots, Feed
 from diwan.client.tables import Tables
+from diwan.client.tournaments import Tournaments
 from diwan.client.wallet import Wallet
 
 
@@ -58,6 +59,11 @@ class DiwanClient:
         return Wallet(self.connection("wallet"))
 
     @cached_property
+    def tournaments(self) -> Tournaments:
+        """The tournament service."""
+        return Tournaments(self.connection("tournament"))
+
+    @cached_property
     def audit(self) -> Audit:
         """The audit service."""
         return Audit(self.connection("audit"))
@@ -81,7 +87,7 @@ def connect(
 ) -> DiwanClient:
     """Return a client; nothing is sent before the first call.
 
-    ``address``: ``host:port`` of a service or gateway, or one for each service by name ("table", "wallet", "audit",
-    "bots"). ``token``: a token, or a function that gives one that is good now. ``credentials`` for TLS.
+    ``address``: ``host:port`` of a service or gateway, or one for each service by name ("table", "wallet",
+    "tournament", "audit", "bots"). ``token``: a token, or a function that gives one that is good now. ``credentials`` for TLS.
     """
     return DiwanClient(Channels(address, credentials), token, correlation_id=correlation_id)

@@ -126,6 +126,13 @@ class Wallet:
         request = pb.VoidHoldRequest(request_id=request_id or new_request_id(), hold_id=hold_id, cause=cause)
         return (await self._connection.unary(self._stub.VoidHold, request)).result
 
+    async def issue_to_house(self, amount: int, *, reason: str, transfer_id: str | None = None) -> pb.IssueResponse:
+        """Issue chips to the house, out of which guarantees and multipliers of tournaments are paid. For operators."""
+        request = pb.IssueRequest(
+            transfer_id=transfer_id or new_request_id(), amount=amount, reason=reason, is_to_house=True
+        )
+        return await self._connection.unary(self._stub.Issue, request)
+
     async def issue(self, player: str, amount: int, *, reason: str, transfer_id: str | None = None) -> pb.IssueResponse:
         """Issue chips to a player, for a reason that is kept for ever. For operators."""
         request = pb.IssueRequest(

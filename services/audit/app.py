@@ -28,6 +28,7 @@ from services.audit.scrubbing import CopyScrub
 from services.audit.search.indexer import HandIndexer
 from services.audit.settings import AuditSettings
 from services.audit.standing import Standing
+from services.audit.tournaments import TournamentExaminer
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
@@ -49,6 +50,7 @@ async def build(settings: AuditSettings) -> AsyncIterator[Service]:
         keepers = {
             "table": Keeper(FEEDS["table"], StreamKind.TABLE, TableExaminer(), on_hand_ended=verifier.wake),
             "wallet": Keeper(FEEDS["wallet"], StreamKind.LEDGER, LedgerExaminer()),
+            "tournament": Keeper(FEEDS["tournament"], StreamKind.TOURNAMENT, TournamentExaminer()),
         }
         register = build_register(settings, database)
         stack.callback(register.cosigner.close)
@@ -89,7 +91,11 @@ def consumer_of(service: str, keeper: Keeper, database: Database, source: Remote
 
 
 def _address(settings: AuditSettings, service: str) -> str:
-    address = {"table": settings.table_address, "wallet": settings.wallet_address}[service]
+    address = {
+        "table": settings.table_address,
+        "wallet": settings.wallet_address,
+        "tournament": settings.tournament_address,
+    }[service]
     if address is None:
         raise ValueError(f"the setting {service}_address is missing")
     return address

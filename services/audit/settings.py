@@ -17,6 +17,8 @@ class AuditSettings(ServiceSettings):
     """Where the table service answers: its feed is read there when the bus is silent."""
     wallet_address: Address | None = None
     """Where the wallet answers, likewise."""
+    tournament_address: Address | None = None
+    """Where the tournament service answers, likewise."""
     hands_at_once: int = Field(default=16, ge=1, le=1000)
     """How many ended hands are verified before other work gets its turn."""
 

@@ -42,7 +42,14 @@ ASK_AGAIN_SECONDS: Final = 2.0
 
 OUTAGE_WAIT_SECONDS_MAX: Final = 5.0
 
-_GONE: Final = frozenset({"NOT_SEATED", "TABLE_CLOSED", "TABLE_NOT_FOUND", "LEAVING", "INVITATION_REQUIRED"})
+_GONE: Final = frozenset({
+    "NOT_SEATED",
+    "TABLE_CLOSED",
+    "TABLE_NOT_FOUND",
+    "LEAVING",
+    "INVITATION_REQUIRED",
+    "MOVED_TO_ANOTHER_TABLE",
+})  # fmt: skip
 """Reasons that say that there is no seat to play on."""
 
 _TOO_LATE: Final = frozenset({"STALE_TURN", "DEADLINE_PASSED", "NOT_YOUR_TURN", "HAND_OVER", "REQUEST_ID_CONFLICT"})
@@ -100,13 +107,14 @@ class BotPlayer:
 
     async def run(self) -> End:
         """Sit down and play until the seat is gone. Raises `DiwanError` where asking again is useless."""
-        if not await self._take_seat():
+        if not self.assignment.is_entrant and not await self._take_seat():
             return End.REFUSED
         try:
             await self._through_outages(self._play)
         except ProofFailed as failure:
             _log.critical("proof_failed", player=self.assignment.player, hand_id=failure.hand_id, what=failure.what)
-            await self._through_outages(self._stand_up)
+            if not self.assignment.is_entrant:  # Nobody stands up in a tournament: the clock plays for it from now on.
+                await self._through_outages(self._stand_up)
             return End.DISTRUSTS
         return End.SEAT_GONE
 
@@ -239,6 +247,8 @@ class BotPlayer:
 
     async def _between_hands(self, stream: SeatStream, table: view_pb2.TableView, own: view_pb2.SeatView) -> None:
         """Stand up where asked to, else see to chips and to being dealt in."""
+        if self.assignment.is_entrant:
+            return  # Its tournament sees to its seat and its chips.
         if capsa.is_capsa(table) and not self._is_leaving and await self._has_answered_stake(stream, table):
             return
         wish = self._wish(table, own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from diwan.api.event.v1.event_pb2 import Event as Envelope
 from diwan.chassis.database import Connection
@@ -21,6 +21,7 @@ from diwan.core.table.events import (
     TableCreated,
 )
 from diwan.core.table.hosting.events import SettingsChanged
+from diwan.core.table.tournament.events import EntrantReleased, EntrantSeated
 from diwan.core.table.waiting.events import SeatWanted, WaitEnded
 from diwan.wire.events import Event, decode
 
@@ -46,6 +47,8 @@ _TOLD: Final = frozenset(
         Envelope.SETTINGS_CHANGED_FIELD_NUMBER,
         Envelope.SEAT_WANTED_FIELD_NUMBER,
         Envelope.WAIT_ENDED_FIELD_NUMBER,
+        Envelope.ENTRANT_SEATED_FIELD_NUMBER,
+        Envelope.ENTRANT_RELEASED_FIELD_NUMBER,
     }
 )
 
@@ -57,6 +60,12 @@ on conflict (table_id, seat) do update set player = excluded.player, sitting = e
 _WAIT: Final = """
 insert into waiting_person (table_id, player)
 select $1, $2 where exists (select from watched_table where table_id = $1) on conflict do nothing
+"""
+_ENTER: Final = """
+insert into assignment (player, table_id, request_id, buy_in, is_entrant)
+select $1, $2, $3, 0, true where exists (select from watched_table where table_id = $2)
+on conflict (player) do update set table_id = excluded.table_id, request_id = excluded.request_id, is_entrant = true,
+    is_leaving = false
 """
 
 
@@ -91,6 +100,11 @@ async def _apply_one(connection: Connection, table_id: UUID, event: Event) -> No
             await _free(connection, table_id, UUID(event.transfer_id))
         case SeatReleased():
             await _free(connection, table_id, UUID(event.sitting))
+        case EntrantSeated(player=player) if event.is_bot:
+            await connection.execute(_ENTER, player, table_id, uuid4())
+        case EntrantReleased(player=player):
+            gone = "delete from assignment where table_id = $1 and player = $2 and is_entrant"
+            await connection.execute(gone, table_id, player)
         case SeatWanted(player=player):
             await connection.execute(_WAIT, table_id, player)
         case WaitEnded(player=player):
@@ -110,9 +124,9 @@ async def _watch(connection: Connection, table_id: UUID, config: TableConfig) ->
     usual = BUY_IN_BLINDS * config.hand.big_blind if config.capsa is None else BUY_IN_RESERVES * config.buy_in_min
     buy_in = max(config.buy_in_min, min(config.buy_in_max, usual))
     await connection.execute(
-        "insert into watched_table (table_id, seats, bots_fill, buy_in) values ($1, $2, $3, $4)"
+        "insert into watched_table (table_id, seats, bots_fill, buy_in, is_tournament) values ($1, $2, $3, $4, $5)"
         " on conflict (table_id) do update set seats = $2, bots_fill = $3, buy_in = $4",
-        *(table_id, config.seats, config.bots_fill, buy_in),
+        *(table_id, config.seats, config.bots_fill, buy_in, config.tournament is not None),
     )
 
 

@@ -19,6 +19,8 @@ class Assignment(Struct, frozen=True):
     request_id: str
     buy_in: int
     is_leaving: bool
+    is_entrant: bool = False
+    """A tournament has given it its seat, and takes it away again."""
 
 
 class WatchedTable(Struct, frozen=True):
@@ -44,11 +46,12 @@ select t.table_id::text, t.buy_in, t.seats, t.bots_fill, t.is_closing,
        (select count(*) from assignment a where a.table_id = t.table_id and a.is_leaving) as leaving,
        (select count(*) from waiting_person w where w.table_id = t.table_id) as waiting
 from watched_table t
-where t.bots_fill > 0 or exists (select from assignment a where a.table_id = t.table_id)
+where not t.is_tournament and (t.bots_fill > 0 or exists (select from assignment a where a.table_id = t.table_id))
 order by t.table_id
 """
 _ASSIGNMENTS: Final = """
-select player, table_id::text, request_id::text, buy_in, is_leaving from assignment order by assigned_at, player
+select player, table_id::text, request_id::text, buy_in, is_leaving, is_entrant from assignment
+order by is_entrant desc, assigned_at, player
 """
 _ASSIGN: Final = """
 insert into assignment (player, table_id, request_id, buy_in)

@@ -94,7 +94,7 @@ def config(message: tournament_pb2.TournamentConfig) -> TournamentConfig:
     whole = tournament_pb2.TournamentConfig()
     whole.CopyFrom(message)
     for name, usual, kind in _USUAL:
-        if not whole.HasField(name):
+        if not whole.HasField(name):  # type: ignore[arg-type]  # one of its own, by the list above
             part = getattr(whole, name)
             part.SetInParent()
             mirror_of(type(usual), kind).write(part, usual)

@@ -117,7 +117,14 @@ class TableDesk:
     async def _open(self, tournament_id: str, config: TournamentConfig, order: OpenTable) -> None:
         request = pb.OpenTournamentTableRequest(table_id=order.table_id)
         write_config(request.config, table_config(tournament_id, config, order))
+        # What is left out is as usual at tables, which is not none.
+        request.config.time_bank_seconds = config.tables.time_bank_seconds
+        request.config.time_bank_gain_seconds = config.tables.time_bank_gain_seconds
         await self._connection.unary(self._stub.OpenTournamentTable, request)
+        if order.clock.clock_no:
+            clock = SetClock(order.table_no, order.table_id, order.clock)
+            for setting in self._requests(tournament_id, config, clock):
+                await self._give(setting)
 
     async def _give(self, request: pb.GiveOrderRequest) -> None:
         try:
@@ -183,8 +190,8 @@ def _hold(table_id: str, order_id: str, hold_ms: int) -> pb.GiveOrderRequest:
 def table_config(tournament_id: str, config: TournamentConfig, order: OpenTable) -> TableConfig:
     """Return the settings of a tournament's table: its whole ladder is in them, so play goes on without us.
 
-    The level clock does not run yet, whatever it shows: it is set by an order of its own, so that the same table is
-    asked for with the same settings however often.
+    The level clock is not among them: it is set by an order of its own behind the opening, so that the same table is
+    asked for with the same settings however often and whenever.
     """
     levels = tuple(_level(config, number, order.level_ms) for number in range(1, len(config.ladder.levels) + 1))
     return TableConfig(

@@ -6,8 +6,10 @@ create table watched_table (
     seats smallint not null check (seats between 2 and 9),
     bots_fill smallint not null check (bots_fill between 0 and 9),
     buy_in bigint not null check (buy_in >= 0),
-    is_closing boolean not null default false
+    is_closing boolean not null default false,
+    is_tournament boolean not null default false
 );
+comment on column watched_table.is_tournament is 'Its tournament says who sits there: bots neither come nor go by themselves.';
 comment on table watched_table is 'Open tables of games that bots play, also those that want none now; a closed one is forgotten.';
 
 create table taken_seat (
@@ -33,8 +35,10 @@ create table assignment (
     request_id uuid not null unique,
     buy_in bigint not null check (buy_in >= 0),
     is_leaving boolean not null default false,
+    is_entrant boolean not null default false,
     assigned_at timestamptz not null default now()
 );
+comment on column assignment.is_entrant is 'A tournament has given the bot its seat, and takes it away again.';
 comment on table assignment is 'Written before a seat is asked for, so that a restart asks again under the same id.';
 create index assignment_of_table on assignment (table_id);
 
