@@ -83,7 +83,7 @@ async def build(settings: TournamentSettings) -> AsyncIterator[Service]:
         tournaments = Tournaments(store, vault, settings.instance, index.over)
         following = Following(tournaments.get)
         await database.run(following.load)
-        couriers = _couriers(settings, following, stack)
+        couriers = _couriers(settings, stack)
         tournaments.listen(couriers.happened)
         await tournaments.begin()
         stack.push_async_callback(couriers.close)
@@ -111,6 +111,25 @@ async def build(settings: TournamentSettings) -> AsyncIterator[Service]:
         )
 
 
+@asynccontextmanager
+async def operating(settings: TournamentSettings) -> AsyncIterator[Consumer]:
+    """Build only what follows the table feed, at rest, for an operator's look at it and for `Consumer.release`."""
+    dsn = needed(settings.database_url, "database_url")
+    async with AsyncExitStack() as stack:
+        database = await Database.open(dsn, size=2, application="tournament-operator")
+        stack.push_async_callback(database.close)
+        vault = await _vault(settings, await _clock(database), stack)
+        store = await EventStore.open(dsn, pool_size=2, application="tournament-operator")
+        stack.push_async_callback(store.close)
+        tournaments = Tournaments(store, vault, settings.instance, Index(database).over)
+        stack.push_async_callback(tournaments.hand_over)
+        following = Following(tournaments.get)
+        await database.run(following.load)
+        consumer, source = follower(settings, database, following, None)
+        stack.push_async_callback(source.close)
+        yield consumer
+
+
 async def _clock(database: Database) -> OwnClock:
     await database.run(assert_settings)
     now = await database.run(lambda c: c.fetchval("select (extract(epoch from clock_timestamp()) * 1000)::bigint"))
@@ -126,7 +145,7 @@ async def _vault(settings: TournamentSettings, clock: OwnClock, stack: AsyncExit
     return vault
 
 
-def _couriers(settings: TournamentSettings, following: Following, stack: AsyncExitStack) -> Couriers:
+def _couriers(settings: TournamentSettings, stack: AsyncExitStack) -> Couriers:
     if settings.table_address is None or settings.wallet_address is None:
         raise ValueError("the settings table_address and wallet_address are needed")
     credentials = channel_credentials(settings)
@@ -134,7 +153,7 @@ def _couriers(settings: TournamentSettings, following: Following, stack: AsyncEx
     stack.push_async_callback(tables.close)
     wallet = connect(settings.wallet_address, service_tokens(settings, "wallet"), credentials=credentials)
     stack.push_async_callback(wallet.close)
-    desk = TableDesk(tables.connection("table"), following.carried)
+    desk = TableDesk(tables.connection("table"))
     return Couriers(
         desk.send,
         Payments(wallet.wallet).pay,

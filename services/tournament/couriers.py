@@ -260,8 +260,8 @@ class Courier:
 
     async def _paid(self, order: Pay, reason: str) -> None:
         """Report the wallet's answer; the order goes away with it."""
-        key, is_refused = order.payment.key, bool(reason)
-        await self.actor.ask(lambda _: ReportPayment(key, is_refused, reason, self.actor.clock.now_ms()))
+        key, attempt_no, is_refused = order.payment.key, order.attempt_no, bool(reason)
+        await self.actor.ask(lambda _: ReportPayment(key, attempt_no, is_refused, reason, self.actor.clock.now_ms()))
 
 
 def _kept(known: dict[str, _Wanted], order: Order, now: float) -> _Wanted:

@@ -28,7 +28,6 @@ from diwan.core.tournament.events import SeatResult
 from diwan.core.tournament.state import TournamentState
 from diwan.wire.events import decode
 from services.tournament.actor import Actor, Build
-from services.tournament.tables import Carried, Numbered, number_of
 
 _TOLD: Final = frozenset(
     Envelope.DESCRIPTOR.fields_by_name[name].number
@@ -85,10 +84,6 @@ _KEEP: Final = """
 insert into followed_table (table_id, tournament_id, table_no, running) values ($1, $2, $3, $4)
 on conflict (table_id) do update set running = excluded.running
 """
-_CARRY: Final = """
-insert into carried (tournament_id, move_id, destellos, time_bank_ms) values ($1, $2, $3, $4)
-on conflict (tournament_id, move_id) do nothing
-"""
 
 type Report = Callable[[TournamentState, int], TournamentCommand | None]
 """Makes a command of a tournament and the time."""
@@ -100,22 +95,10 @@ class Following:
     def __init__(self, find: Callable[[UUID], Awaitable[Actor]]) -> None:
         self._find = find
         self._known: set[UUID] = set()
-        self._carried: dict[UUID, dict[str, Carried]] = {}
 
     async def load(self, connection: Connection) -> None:
         """Read which tables belong to tournaments; called once before anything is applied."""
         self._known = {row["table_id"] for row in await connection.fetch("select table_id from followed_table")}
-        for row in await connection.fetch("select tournament_id, move_id, destellos, time_bank_ms from carried"):
-            moves = self._carried.setdefault(row["tournament_id"], {})
-            moves[row["move_id"]] = Carried(row["destellos"], row["time_bank_ms"])
-
-    def carried(self, tournament_id: UUID, move_id: str) -> Carried:
-        """Return what the player of a move takes along: nothing where the move came from no table."""
-        return self._carried.get(tournament_id, {}).get(move_id, Carried())
-
-    def forget(self, tournament_id: UUID) -> None:
-        """Keep nothing more of a tournament that is over."""
-        self._carried.pop(tournament_id, None)
 
     async def apply(self, connection: Connection, events: Sequence[FeedEvent]) -> None:
         """Report events to their tournaments, each tournament's in order, and keep what runs at their tables."""
@@ -129,8 +112,6 @@ class Following:
             followed = _owned(event) or tables.get(stored.stream_id)
             if followed is None:
                 continue
-            if isinstance(event, table.EntrantReleased) and event.cause == "moved":
-                await self._carry(connection, followed.tournament_id, event)
             report = report_of(followed, stored.version, event)
             if report is not None:
                 reports.setdefault(followed.tournament_id, []).append(report)
@@ -150,11 +131,6 @@ class Following:
     async def _followed(self, connection: Connection, table_ids: set[UUID]) -> dict[UUID, Followed]:
         rows = await connection.fetch(_READ, list(table_ids))
         return {row["table_id"]: _read(row["tournament_id"], row["table_no"], row["running"]) for row in rows}
-
-    async def _carry(self, connection: Connection, tournament_id: UUID, event: table.EntrantReleased) -> None:
-        moves = self._carried.setdefault(tournament_id, {})
-        moves[event.move_id] = Carried(event.destellos, event.time_bank_ms)
-        await connection.execute(_CARRY, tournament_id, event.move_id, event.destellos, event.time_bank_ms)
 
     async def _report(self, tournament_id: UUID, reports: Sequence[Report]) -> None:
         try:
@@ -223,14 +199,15 @@ def report_of(followed: Followed, version: int, event: object) -> Report | None:
         case table.EntrantSeated(move_id=move_id, player=player, seat=seat):
             return lambda _, now: commands.ReportSeated(number, version, move_id, player, seat, now)
         case table.EntrantReleased(move_id=move_id, player=player, stack=stack) if event.cause in _ORDERED:
-            return lambda _, now: commands.ReportReleased(number, version, move_id, player, stack, now)
+            luggage = event.destellos, event.time_bank_ms
+            return lambda _, now: commands.ReportReleased(number, version, move_id, player, stack, *luggage, now)
         case table.ChipsAdded(add_id=add_id, player=player, amount=amount):
             return lambda _, now: commands.ReportChipsAdded(number, version, add_id, player, amount, now)
-        case table.StartModeSet(order_id=order_id, mode=mode):
-            start_no, hand_no = number_of(Numbered.START, order_id), 0 if running is None else running.hand_no
+        case table.StartModeSet(start_no=start_no, mode=mode):
+            hand_no = 0 if running is None else running.hand_no
             return lambda _, now: commands.ReportStartMode(number, version, start_no, mode, hand_no, now)
-        case table.ClockSet(order_id=order_id):
-            return lambda _, now: commands.ReportClock(number, version, number_of(Numbered.CLOCK, order_id), now)
+        case table.ClockSet(clock_no=clock_no):
+            return lambda _, now: commands.ReportClock(number, version, clock_no, now)
         case _:
             return None
 

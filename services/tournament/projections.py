@@ -142,15 +142,9 @@ async def _apply_one(connection: Connection, tournament_id: UUID, event: object)
             await _set(connection, tournament_id, "phase = 'paying', is_open = false")
         case TournamentFinished():
             await _set(connection, tournament_id, "phase = 'finished', is_open = false, is_over = true")
-            for statement in _FORGET:
-                await connection.execute(statement, tournament_id)
+            # Late events of its tables find nobody to tell.
+            await connection.execute("delete from followed_table where tournament_id = $1", tournament_id)
 
-
-_FORGET: Final = (
-    "delete from carried where tournament_id = $1",
-    "delete from followed_table where tournament_id = $1",
-)
-"""What a tournament that is over needs no more; late events of its tables find nobody to tell."""
 
 _SETS: Final = {
     change: f"update tournament_index set {change} where tournament_id = $1"  # noqa: S608  (changes of ours, named here)

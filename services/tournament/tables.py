@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import IntEnum
 from typing import Final
-from uuid import UUID
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from diwan.api.event.v1 import tournament_table_pb2
@@ -35,17 +32,10 @@ from diwan.core.tournament.settings import Level, TournamentConfig
 from diwan.wire.table import START_NUMBER, write_config
 from services.tournament.wallet import Unanswered
 
-_DONE: Final = frozenset({"ROUND_GRANTED_ALREADY"})
+_DONE: Final = frozenset({"ROUND_GRANTED_ALREADY", "ORDER_OVERTAKEN"})
 """Refusals that say that what was asked for has happened."""
 
 _ASK_AGAIN: Final = frozenset({"UNKNOWN_OUTCOME", "INTERNAL", "TABLE_MOVED", "TABLE_BUSY", "SERVICE_DRAINING"})
-
-
-class Carried(Struct, frozen=True):
-    """What a player takes along from table to table beside the chips (C2); the time bank is whole where it is None."""
-
-    destellos: int = 0
-    time_bank_ms: int | None = None
 
 
 class Numbered(IntEnum):
@@ -56,19 +46,11 @@ class Numbered(IntEnum):
     GRANT = 3
     RUNOUT = 4
     CLOSE = 5
-    HOLD = 6
-    UNHOLD = 7
 
 
 def numbered_id(kind: Numbered, number: int) -> str:
     """Return the id of a numbered order: a UUID of version 8 that says which it is."""
     return f"{kind:08x}-0000-8000-8000-{number:012x}"
-
-
-def number_of(kind: Numbered, order_id: str) -> int:
-    """Return the number in the id of an order of ours, 0 where it is another's."""
-    head = f"{kind:08x}-0000-8000-8000-"
-    return int(order_id.removeprefix(head), 16) if order_id.startswith(head) else 0
 
 
 def order_id_of(order: TableOrder) -> str:
@@ -93,12 +75,11 @@ def order_id_of(order: TableOrder) -> str:
 
 
 class TableDesk:
-    """Sends orders to the table service. ``carried`` tells what a move's player takes along."""
+    """Sends orders to the table service."""
 
-    def __init__(self, connection: Connection, carried: Callable[[UUID, str], Carried]) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._stub = TournamentTableServiceStub(connection.channel)
-        self._carried = carried
 
     async def send(self, tournament_id: str, config: TournamentConfig, order: TableOrder) -> None:
         """Send an order until the table service has answered once; raises `Rejected` or `Unanswered`."""
@@ -106,8 +87,7 @@ class TableDesk:
             if isinstance(order, OpenTable):
                 await self._open(tournament_id, config, order)
                 return
-            for request in self._requests(tournament_id, config, order):
-                await self._give(request)
+            await self._give(_request(order))
         except DiwanError as error:
             is_final = error.is_from_server and not error.can_be_retried and error.reason not in _ASK_AGAIN
             if not is_final:
@@ -122,9 +102,7 @@ class TableDesk:
         request.config.time_bank_gain_seconds = config.tables.time_bank_gain_seconds
         await self._connection.unary(self._stub.OpenTournamentTable, request)
         if order.clock.clock_no:
-            clock = SetClock(order.table_no, order.table_id, order.clock)
-            for setting in self._requests(tournament_id, config, clock):
-                await self._give(setting)
+            await self._give(_request(SetClock(order.table_no, order.table_id, order.clock)))
 
     async def _give(self, request: pb.GiveOrderRequest) -> None:
         try:
@@ -133,43 +111,6 @@ class TableDesk:
             if error.reason not in _DONE:
                 raise
 
-    def _requests(self, tournament_id: str, config: TournamentConfig, order: TableOrder) -> list[pb.GiveOrderRequest]:
-        request = pb.GiveOrderRequest(order_id=order_id_of(order), table_id=order.table_id)
-        match order:
-            case SeatEntrant():
-                carried = self._carried(UUID(tournament_id), order.move_id)
-                request.seat_entrant.seat = order.seat
-                request.seat_entrant.player = order.player
-                request.seat_entrant.is_bot = order.is_bot
-                request.seat_entrant.stack = order.stack
-                if _destellos_follow(config):
-                    request.seat_entrant.destellos = carried.destellos
-                if carried.time_bank_ms is not None:
-                    request.seat_entrant.time_bank_ms = carried.time_bank_ms
-            case ReleaseEntrant():
-                request.release_entrant.player = order.player
-                request.release_entrant.cause = _CAUSES[order.cause]
-            case AddChips():
-                request.add_chips.player = order.player
-                request.add_chips.amount = order.amount
-            case SetClock():
-                request.set_clock.base_ms = order.clock.base_ms
-                request.set_clock.stopped_at_ms = order.clock.paused_at_ms
-            case SetStartMode():
-                request.set_start_mode.mode = START_NUMBER[order.mode]
-                if order.mode == "automatic":
-                    # Who deals by itself waits for nobody: no all-in is held any more.
-                    return [_hold(order.table_id, numbered_id(Numbered.UNHOLD, order.start_no), 0), request]
-            case GrantHand():
-                request.grant_hand.round_no = order.round_no
-                held = order.runout_ms if order.holds_runouts else 0
-                return [_hold(order.table_id, numbered_id(Numbered.HOLD, order.round_no), held), request]
-            case ReleaseRunout():
-                request.release_runout.hand_no = order.hand_no
-            case CloseTable():
-                request.close_table.SetInParent()
-        return [request]
-
 
 _CAUSES: Final = {
     "moved": tournament_table_pb2.RELEASE_CAUSE_MOVED,
@@ -177,14 +118,43 @@ _CAUSES: Final = {
 }
 
 
-def _destellos_follow(config: TournamentConfig) -> bool:
-    """Say whether a player who is moved keeps the destellos (C2); usually they begin anew."""
-    naiko = config.hand.naiko
-    return naiko is not None and naiko.destellos_follow_forced_move
+def _request(order: TableOrder) -> pb.GiveOrderRequest:
+    """Return an order as the table service takes it."""
+    request = pb.GiveOrderRequest(order_id=order_id_of(order), table_id=order.table_id)
+    match order:
+        case SeatEntrant():
+            _write_seating(request.seat_entrant, order)
+        case ReleaseEntrant():
+            request.release_entrant.player = order.player
+            request.release_entrant.cause = _CAUSES[order.cause]
+        case AddChips():
+            request.add_chips.player = order.player
+            request.add_chips.amount = order.amount
+        case SetClock():
+            request.set_clock.base_ms = order.clock.base_ms
+            request.set_clock.stopped_at_ms = order.clock.paused_at_ms
+            request.set_clock.clock_no = order.clock.clock_no
+        case SetStartMode():
+            request.set_start_mode.mode = START_NUMBER[order.mode]
+            request.set_start_mode.start_no = order.start_no
+        case GrantHand():
+            request.grant_hand.round_no = order.round_no
+            request.grant_hand.hold_ms = order.runout_ms if order.holds_runouts else 0
+        case ReleaseRunout():
+            request.release_runout.hand_no = order.hand_no
+        case CloseTable():
+            request.close_table.SetInParent()
+    return request
 
 
-def _hold(table_id: str, order_id: str, hold_ms: int) -> pb.GiveOrderRequest:
-    return pb.GiveOrderRequest(order_id=order_id, table_id=table_id, hold_runouts=pb.HoldRunoutsOrder(hold_ms=hold_ms))
+def _write_seating(message: pb.SeatEntrantOrder, order: SeatEntrant) -> None:
+    message.seat = order.seat
+    message.player = order.player
+    message.is_bot = order.is_bot
+    message.stack = order.stack
+    message.destellos = order.destellos
+    if order.time_bank_ms is not None:
+        message.time_bank_ms = order.time_bank_ms
 
 
 def table_config(tournament_id: str, config: TournamentConfig, order: OpenTable) -> TableConfig:
@@ -209,7 +179,12 @@ def table_config(tournament_id: str, config: TournamentConfig, order: OpenTable)
         spectator_delay_events=config.tables.spectator_delay_events,
         chips="tournament",
         start="on_grant",
-        tournament=TournamentTerms(tournament_id=tournament_id, levels=levels, table_no=order.table_no),
+        tournament=TournamentTerms(
+            tournament_id=tournament_id,
+            levels=levels,
+            table_no=order.table_no,
+            first_button=None if config.hand.game == "sarab" else order.button,
+        ),
     )
 
 

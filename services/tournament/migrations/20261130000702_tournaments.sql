@@ -11,15 +11,6 @@ create table followed_table (
 comment on table followed_table is 'Tables of tournaments, by the table feed.';
 comment on column followed_table.running is 'The running hand as its end is reported with it; null between hands.';
 
-create table carried (
-    tournament_id uuid not null,
-    move_id text not null,
-    destellos integer not null,
-    time_bank_ms bigint,
-    primary key (tournament_id, move_id)
-);
-comment on table carried is 'What players take along from table to table beside their chips, by the move that let them go.';
-
 create table tournament_index (
     tournament_id uuid primary key,
     created_at_ms bigint not null,
@@ -76,8 +67,8 @@ create table payment_index (
 comment on table payment_index is 'What players are paid, from the moment on when it is due: the wallet''s answer names the key alone.';
 
 grant select, insert, update, delete
-    on followed_table, carried, tournament_index, entry_index, table_index, payment_index to store_writer;
-grant select on followed_table, carried, tournament_index, entry_index, table_index, payment_index to store_reader;
+    on followed_table, tournament_index, entry_index, table_index, payment_index to store_writer;
+grant select on followed_table, tournament_index, entry_index, table_index, payment_index to store_reader;
 
 -- migrate:down
-drop table payment_index, table_index, entry_index, tournament_index, carried, followed_table;
+drop table payment_index, table_index, entry_index, tournament_index, followed_table;
