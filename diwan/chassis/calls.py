@@ -23,6 +23,7 @@ from google.protobuf.message import DecodeError, Message
 from diwan.chassis.access import Caller, Role, Rule, permit
 from diwan.chassis.auth import Authenticator
 from diwan.chassis.errors import grpc_status_of
+from diwan.chassis.http2.exchange import Exchange
 from diwan.chassis.logging import CORRELATION
 from diwan.chassis.metrics import MethodMetrics
 from diwan.chassis.pump import Pump, Source
@@ -43,7 +44,7 @@ _CORRELATION_ID: Final = re.compile(r"[A-Za-z0-9._:/-]{1,64}").fullmatch
 _PROCESS: Final = secrets.token_hex(4)
 _NUMBERS: Final = count(1)
 
-type Context = grpc.aio.ServicerContext[Any, Any]
+type Context = Exchange
 type Unary = Callable[[Any, Call], Awaitable[Message]]
 type Stream = Callable[[Any, Call], AsyncGenerator[bytes | Message | Source, None]]
 

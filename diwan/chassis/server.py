@@ -1,6 +1,7 @@
-"""The gRPC server of every service: its options, its methods behind `calls`, health and reflection."""
+"""The gRPC server of every service: its limits, its methods behind `calls`, health and reflection."""
 
 import inspect
+import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -10,43 +11,18 @@ import structlog
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from diwan.chassis.access import Rule, sweep
 from diwan.chassis.auth import Authenticator
 from diwan.chassis.calls import MESSAGE_BYTES_MAX, Context, Gate, MethodHandler
 from diwan.chassis.errors import grpc_status_of
+from diwan.chassis.http2.listener import Limits, Listener, tls_of
 from diwan.chassis.settings import ServiceSettings, split_address
 from diwan.core.decider import Rejected
 
-METADATA_BYTES_MAX: Final = 8 * 1024
-STREAMS_PER_CONNECTION_MAX: Final = 1024
-"""More calls of one connection wait, without a word, for others to end; a caller's own limit comes first and speaks."""
-
 _STOP_SECONDS: Final = 0.5
 """For health watchers and reflection, once our own calls have ended."""
-
-SERVER_OPTIONS: Final[Sequence[tuple[str, int]]] = (
-    # Up to twice the limit a message is read and then refused with a reason; beyond that the transport refuses it.
-    ("grpc.max_receive_message_length", 2 * MESSAGE_BYTES_MAX),
-    # Between a soft and a hard limit grpc refuses by chance; we have one limit.
-    ("grpc.max_metadata_size", METADATA_BYTES_MAX),
-    ("grpc.absolute_max_metadata_size", METADATA_BYTES_MAX),
-    ("grpc.max_concurrent_streams", STREAMS_PER_CONNECTION_MAX),
-    # Phones: a dead line is noticed within 80 s; a client may ping every 30 s and only while it has calls.
-    ("grpc.keepalive_time_ms", 60_000),
-    ("grpc.keepalive_timeout_ms", 20_000),
-    ("grpc.keepalive_permit_without_calls", 0),
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", 30_000),
-    ("grpc.http2.max_ping_strikes", 2),
-    # Load spreads anew after a roll-out, and no stream outlives its token by more than this.
-    ("grpc.max_connection_age_ms", 30 * 60_000),
-    ("grpc.max_connection_age_grace_ms", 30_000),
-    # Books about every message that nobody looks at.
-    ("grpc.enable_channelz", 0),
-    # Two servers on one port would share its callers by chance.
-    ("grpc.so_reuseport", 0),
-)
 
 _log = structlog.get_logger(__name__)
 
@@ -77,31 +53,30 @@ class GrpcServer:
         self._settings = settings
         self._authenticator = authenticator
         self.gate = Gate(calls_max=settings.calls_in_flight_max, streams_per_caller_max=settings.streams_per_caller_max)
-        self._server = grpc.aio.server(options=SERVER_OPTIONS, maximum_concurrent_rpcs=2 * settings.calls_in_flight_max)
+        # Up to twice the limit a message is read and then refused with a reason; beyond that its first bytes are enough.
+        limits = Limits(message_bytes_max=2 * MESSAGE_BYTES_MAX, calls_max=2 * settings.calls_in_flight_max)
+        self._listener = Listener(limits)
         self._names = [each.descriptor.full_name for each in served]
         rules = sweep(each.descriptor for each in served)
-        self._server.add_generic_rpc_handlers([self._methods(each, rules) for each in served])
+        self._listener.add_generic_rpc_handlers([self._methods(each, rules) for each in served])
         self._health = health.aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._listener)
         if settings.reflection:
             names = (*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME)
-            reflection.enable_server_reflection(names, self._server)
-        self._server.add_generic_rpc_handlers([_UnknownMethods()])
+            reflection_pb2_grpc.add_ServerReflectionServicer_to_server(
+                reflection.aio.ReflectionServicer(names), self._listener
+            )
+        self._listener.add_generic_rpc_handlers([_UnknownMethods()])
 
     async def start(self) -> str:
         """Listen and serve; returns ``host:port`` with the port that was really taken."""
         await self._authenticator.refresh()
-        host, _ = split_address(self._settings.listen)
-        credentials = self._credentials()
+        host, wanted = split_address(self._settings.listen)
+        tls = self._tls()
         try:
-            port = (
-                self._server.add_insecure_port(self._settings.listen)
-                if credentials is None
-                else self._server.add_secure_port(self._settings.listen, credentials)
-            )
-        except RuntimeError:
-            raise OSError(f"cannot listen on {self._settings.listen}") from None
-        await self._server.start()
+            port = await self._listener.start(host, wanted, tls)
+        except OSError as error:
+            raise OSError(f"cannot listen on {self._settings.listen}: {error.strerror or error}") from None
         for name in ("", *self._names):
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -114,17 +89,13 @@ class GrpcServer:
         """End streams, refuse what is new, let calls in flight end for so many seconds, then stop."""
         await self.set_not_serving()
         await self.gate.drain(seconds)
-        await self._server.stop(_STOP_SECONDS)
+        await self._listener.stop(_STOP_SECONDS)
 
-    def _credentials(self) -> grpc.ServerCredentials | None:
+    def _tls(self) -> ssl.SSLContext | None:
         settings = self._settings
         if settings.tls_certificate_file is None or settings.tls_key_file is None:
             return None
-        pair = (settings.tls_key_file.read_bytes(), settings.tls_certificate_file.read_bytes())
-        if settings.tls_client_ca_file is None:
-            return grpc.ssl_server_credentials([pair])
-        authority = settings.tls_client_ca_file.read_bytes()
-        return grpc.ssl_server_credentials([pair], root_certificates=authority, require_client_auth=True)
+        return tls_of(settings.tls_certificate_file, settings.tls_key_file, settings.tls_client_ca_file)
 
     def _methods(self, served: Served, rules: Mapping[str, Rule]) -> "_Methods":
         return _Methods(self._handler(method, served.servicer, rules) for method in served.descriptor.methods)

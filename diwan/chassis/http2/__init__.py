@@ -1,0 +1,11 @@
+"""Our own server end of gRPC over HTTP/2, on the event loop itself (decision 0024).
+
+What the house does most is to tell nine streams the same news. A library that takes messages one by one pays a system
+call and two turns of the loop for each; here everything that is due to a connection leaves in one write.
+
+- `frames`: the bytes of frames, and what ends a stream or a connection.
+- `fields`: header fields, from compressed blocks to a request, and from answers to blocks.
+- `exchange`: one call, as the methods of `grpc.aio.ServicerContext` that the chassis uses.
+- `connection`: one client's connection: frames in, flow control, frames out.
+- `listener`: the port: connections and their ages, TLS, dispatch, the end.
+"""
