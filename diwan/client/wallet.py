@@ -10,6 +10,7 @@ from typing import NamedTuple
 from diwan.api.wallet.v1 import wallet_service_pb2 as pb
 from diwan.api.wallet.v1.wallet_service_pb2_grpc import WalletServiceStub
 from diwan.client.connection import Connection
+from diwan.client.streams import Lasting
 from diwan.client.tables import new_request_id
 
 
@@ -56,6 +57,10 @@ class Wallet:
         """Return what an account held at a moment; ``at_ms`` is in milliseconds since the epoch."""
         request = pb.GetBalanceAtRequest(on_behalf_of=player, name=_name(name), at_ms=at_ms)
         return await self._connection.unary(self._stub.GetBalanceAt, request)
+
+    def watch_balance(self, *, player: str = "") -> "Balance":
+        """Follow an account: as it stands at once, and after every change."""
+        return Balance(self._connection, self._stub.WatchBalance, pb.WatchBalanceRequest(on_behalf_of=player))
 
     async def accounts(
         self, *, kind: str = "", with_closed: bool = False, page_size: int = 500
@@ -106,6 +111,11 @@ class Wallet:
             transfer_id=transfer_id or new_request_id(), hold_id=hold_id, amount=amount, cause=cause
         )
         return await self._connection.unary(self._stub.PostHold, request)
+
+    async def get_hold(self, hold_id: str) -> pb.Hold:
+        """Return a hold: what it is for, and whether it is open or how it ended. For operators, auditors and services."""
+        request = pb.GetHoldRequest(hold_id=hold_id)
+        return (await self._connection.unary(self._stub.GetHold, request)).hold
 
     async def get_transfer(self, transfer_id: str) -> pb.Transfer:
         """Return a transfer. For operators, auditors and services."""
@@ -196,6 +206,26 @@ class Wallet:
     async def reconcile(self) -> pb.ReconcileResponse:
         """Have everything added up now. RECONCILE_RUNNING: it takes longer; ask again for the result."""
         return await self._connection.unary(self._stub.Reconcile, pb.ReconcileRequest())
+
+
+class Balance(Lasting):
+    """An account as it changes, as one unbroken iteration, whatever becomes of connections and servers.
+
+    Use it as ``async with wallet.watch_balance() as balance: async for account in balance``. Changes that follow each
+    other closely come as one; behind a lost line the account is told only where it differs from what was told last.
+    """
+
+    _told: pb.Account | None = None
+
+    async def __anext__(self) -> pb.Account:
+        """Return the account when it has changed; raises `DiwanError` where the stream cannot be had again."""
+        while True:
+            message: pb.WatchBalanceResponse | None = await self._read()
+            if message is None or not message.HasField("account"):
+                continue  # It has no end of its own; a message without the account says that the line works.
+            if message.account != self._told:
+                self._told = message.account
+                return message.account
 
 
 def movement(

@@ -27,7 +27,7 @@ from diwan.core.ledger.requests import (
 from services.wallet import fields
 from services.wallet.asking import Asking, remembered
 from services.wallet.books import Done
-from services.wallet.messages import account_message, entry_message, transfer_message, write_account
+from services.wallet.messages import account_message, entry_message, hold_message, transfer_message, write_account
 from services.wallet.projections import (
     ACCOUNT_KINDS,
     PostedTransfer,
@@ -36,6 +36,7 @@ from services.wallet.projections import (
     accounts_in,
     balance_at_in,
     entries_in,
+    hold_in,
     issued_today_in,
     totals_in,
     transfer_in,
@@ -216,6 +217,14 @@ class WalletServicer:
         hold, cause = fields.any_id(request.hold_id, "hold_id"), fields.cause(request.cause, call.caller)
         done = await self._asking.ask(HoldVoiding(again.command_id, hold, cause), again)
         return pb.VoidHoldResponse(result=_result(done))
+
+    async def GetHold(self, request: pb.GetHoldRequest, _call: Call) -> pb.GetHoldResponse:
+        """Return a hold by its id."""
+        key = fields.any_id(request.hold_id, "hold_id")
+        hold = await self._asking.read(lambda c: hold_in(c, key))
+        if hold is None:
+            raise Rejected("HOLD_NOT_FOUND")
+        return pb.GetHoldResponse(hold=hold_message(hold))
 
     # What the house gives
 

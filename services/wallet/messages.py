@@ -2,7 +2,7 @@
 
 from diwan.api.wallet.v1 import wallet_service_pb2 as pb
 from diwan.core.ledger.books import Account
-from services.wallet.projections import PostedTransfer, StatementLine
+from services.wallet.projections import HoldNow, PostedTransfer, StatementLine
 
 
 def account_message(account: Account, issuable: int = 0) -> pb.Account:
@@ -62,4 +62,21 @@ def transfer_message(posted: PostedTransfer) -> pb.Transfer:
         hold_id=posted.hold_id,
         reverses=posted.reverses,
         reversed_by=posted.reversed_by,
+    )
+
+
+def hold_message(hold: HoldNow) -> pb.Hold:
+    """Return a hold as it stands."""
+    return pb.Hold(
+        hold_id=hold.hold_id,
+        debit_account_id=hold.debit_account,
+        credit_account_id=hold.credit_account,
+        amount=hold.amount,
+        code=hold.code,
+        cause=hold.cause,
+        currency=hold.currency,
+        expires_at_ms=hold.expires_at_ms,
+        state=hold.state,
+        posted=hold.posted,
+        resolved_by=hold.resolved_by,
     )

@@ -54,6 +54,22 @@ class PostedTransfer(msgspec.Struct, frozen=True):
     reversed_by: str
 
 
+class HoldNow(msgspec.Struct, frozen=True):
+    """A hold as it stands; ``state`` is "open" or how it ended."""
+
+    hold_id: str
+    debit_account: str
+    credit_account: str
+    amount: int
+    code: str
+    cause: str
+    currency: str
+    expires_at_ms: int
+    state: str
+    posted: int
+    resolved_by: str
+
+
 class Page(msgspec.Struct, frozen=True):
     """Entries, newest first; ``next_token`` is empty at the end."""
 
@@ -136,6 +152,12 @@ async def transfer_in(connection: Connection, transfer_id: str) -> PostedTransfe
     """Return a transfer as it stands."""
     row = await connection.fetchrow(statements.TRANSFER, transfer_id)
     return None if row is None else PostedTransfer(*row)
+
+
+async def hold_in(connection: Connection, hold_id: str) -> HoldNow | None:
+    """Return a hold as it stands."""
+    row = await connection.fetchrow(statements.HOLD, hold_id)
+    return None if row is None else HoldNow(*row)
 
 
 async def balance_at_in(connection: Connection, account_id: str, at_ms: int) -> BalanceAt | None:

@@ -209,6 +209,16 @@ select transfer_id::text, debit_account::text, credit_account::text, amount, cod
 from transfer t where transfer_id = $1::uuid
 """
 
+# As `ACCOUNTS_NOW`: what has expired is, also while its end is not written yet.
+HOLD: Final = """
+select hold_id::text, debit_account::text, credit_account::text, amount, code, cause, currency, expires_at_ms,
+       case when resolution <> '' then resolution
+            when expires_at_ms > 0 and expires_at_ms <= (extract(epoch from clock_timestamp()) * 1000)::bigint
+            then 'expired' else 'open' end as state,
+       posted, resolved_by
+from hold where hold_id = $1::uuid
+"""
+
 # An account's entries are in the order of time, so its balance then is found by halving: two looks by key a step. The
 # entry ``low`` (0: before the first) is not later than the moment, the entry ``high`` is.
 BALANCE_AT: Final = """

@@ -18,6 +18,7 @@ from diwan.cli.wallet.telling import (
     entry_facts,
     links,
     moment,
+    tell_hold,
     tell_moved,
     tell_transfer,
 )
@@ -181,6 +182,17 @@ def find_transfer(
     """Show a transfer by its id: between which accounts, what for, and what took it back."""
     found = as_operator(data, "wallet find", lambda client: client.wallet.get_transfer(transfer))
     tell_transfer(found, as_json=as_json)
+
+
+@app.command("hold")
+def show_hold(
+    hold: Annotated[str, typer.Argument(help="The hold's id.")],
+    as_json: JsonOption = False,
+    data: DataOption = DEFAULT_DATA,
+) -> None:
+    """Show a hold by its id: what is set aside for what, and whether it is open or how it ended."""
+    found = as_operator(data, "wallet hold", lambda client: client.wallet.get_hold(hold))
+    tell_hold(found, as_json=as_json)
 
 
 @app.command("balance-at")

@@ -85,6 +85,32 @@ def tell_transfer(transfer: Any, *, as_json: bool) -> None:
     print(f"    {transfer.cause}{links(transfer)}{taken}")
 
 
+def tell_hold(hold: Any, *, as_json: bool) -> None:
+    """Print a hold."""
+    if as_json:
+        facts = {
+            "hold": hold.hold_id,
+            "debit": hold.debit_account_id,
+            "credit": hold.credit_account_id,
+            "amount": hold.amount,
+            "code": hold.code,
+            "cause": hold.cause,
+            "expires": moment(hold.expires_at_ms),
+            "state": hold.state,
+            "posted": hold.posted,
+            "resolved_by": hold.resolved_by,
+        }
+        print(json.dumps(facts, ensure_ascii=False))
+        return
+    ended = {
+        "posted": f", {hold.posted} chips by transfer {hold.resolved_by}",
+        "open": ", until it is posted or voided",
+    }
+    print(f"hold {hold.hold_id}  {hold.amount} chips  {hold.code}  {hold.state}{ended.get(hold.state, '')}")
+    print(f"    from account {hold.debit_account_id} for account {hold.credit_account_id}")
+    print(f"    {hold.cause}  expires {moment(hold.expires_at_ms)}")
+
+
 def tell_moved(done: dict[str, Any], *, as_json: bool) -> None:
     """Print what became of a transfer, and the accounts afterwards."""
     if as_json:

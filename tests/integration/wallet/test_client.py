@@ -1,11 +1,15 @@
 """The client library's words for chips, as the page for developers shows them, against a running wallet."""
 
+import asyncio
 from uuid import uuid4
 
 import pytest
 
 from diwan.chassis.access import Role
 from diwan.client import AccountName, DiwanError, connect, movement
+from diwan.client.tables import new_request_id
+from diwan.core.ledger.accounts import player_account
+from tests.integration.wallet.room import a_room, served_here
 
 CUP = str(uuid4())
 
@@ -43,6 +47,57 @@ async def test_a_top_up_that_nobody_asked_for_needs_consent(room):
     assert refused.value.reason == "CONSENT_REQUIRED"
     assert account.has_top_up_consent
     assert (done.result, done.amount, done.account.balance) == ("created", 2_000, 2_900)
+
+
+async def state_of(client, hold_id):
+    hold = await client.wallet.get_hold(hold_id)
+    return hold.state, hold.amount, hold.posted
+
+
+async def test_a_hold_tells_how_it_stands_and_how_it_ended(room):
+    """L6: it ends once; what has expired is, whether or not its end is written yet."""
+    async with client_of(room, Role.SERVICE, "cup") as client, client_of(room, Role.AUDITOR, "carla") as auditor:
+        await client.wallet.open_account(player="amal")
+        posted, voided, expired = (an_entry(amount) for amount in (500, 400, 300))
+        for entry, lasts_ms in ((posted, 0), (voided, 0), (expired, 1)):
+            await client.wallet.place_hold(entry, lasts_ms=lasts_ms)
+        opened = await state_of(auditor, posted.transfer_id)
+        done = new_request_id()
+        await client.wallet.post_hold(posted.transfer_id, amount=100, cause=f"cup/{CUP}", transfer_id=done)
+        await client.wallet.void_hold(voided.transfer_id, cause=f"cup/{CUP}")
+        ended = [await state_of(auditor, entry.transfer_id) for entry in (posted, voided, expired)]
+        told = await auditor.wallet.get_hold(posted.transfer_id)
+        with pytest.raises(DiwanError) as unknown:
+            await auditor.wallet.get_hold(str(uuid4()))
+
+    assert opened == ("open", 500, 0)
+    assert ended == [("posted", 500, 100), ("voided", 400, 0), ("expired", 300, 0)]
+    assert (told.code, told.cause, told.resolved_by, told.currency) == ("entry", f"cup/{CUP}", done, "CHIP")
+    assert told.debit_account_id == player_account("amal").account_id
+    assert unknown.value.reason == "HOLD_NOT_FOUND"
+
+
+async def test_a_balance_is_followed_over_a_server_that_goes_and_comes_back(postgres, prepared, tmp_path):
+    """What changed while the line was lost is told, what did not change is not told again."""
+    async with a_room(postgres, prepared, tmp_path, is_running=False) as room:
+        async with served_here(room):
+            host_and_port = room.address
+            async with client_of(room, Role.SERVICE, "cup") as cup:
+                await cup.wallet.open_account(player="amal")
+            client = connect({"wallet": room.address}, room.key.mint("app", Role.BACKEND, "wallet"))
+            balance = client.wallet.watch_balance(player="amal")
+            first = await anext(balance)
+            async with client_of(room, Role.SERVICE, "cup") as cup:
+                await cup.wallet.transfer_linked([an_entry(100)])
+            second = await anext(balance)
+        room.settings = room.settings.model_copy(update={"listen": host_and_port})
+        async with served_here(room), client, balance:
+            waiting = asyncio.create_task(anext(balance))
+            async with client_of(room, Role.SERVICE, "cup") as cup:
+                await cup.wallet.transfer_linked([an_entry(40)])
+            third = await asyncio.wait_for(waiting, 20)
+
+    assert [told.balance for told in (first, second, third)] == [10_000, 9_900, 9_860]
 
 
 async def test_a_service_holds_posts_a_part_and_is_told_that_it_did(room):

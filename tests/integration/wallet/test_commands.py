@@ -199,12 +199,16 @@ async def test_a_hold_is_given_up(diwan, room, amal):
     )  # fmt: skip
     await room.call("PlaceHold", pb.PlaceHoldRequest(movement=movement), Role.SERVICE, "t")
     held = await diwan("wallet", "show", amal)
+    (of_it,) = facts(await diwan("wallet", "hold", movement.transfer_id, "--json"))
     voided = await diwan("wallet", "void-hold", movement.transfer_id, *WHY)
     (free,) = facts(await diwan("wallet", "show", amal, "--json"))
+    ended = await diwan("wallet", "hold", movement.transfer_id)
 
     assert f"player/{amal}  10000 chips, 300 of them set aside" in held.stdout
     assert voided.stdout.strip() == "created"
     assert (free["held"], free["available"]) == (0, 10_000)
+    assert (of_it["state"], of_it["amount"], of_it["posted"]) == ("open", 300, 0)
+    assert f"hold {movement.transfer_id}  300 chips  entry  voided" in ended.stdout
 
 
 async def test_what_a_table_posted_is_not_reversible(diwan, room):

@@ -114,6 +114,7 @@ GOOD = {
         {"transfer_id": new_id(), "reverses": new_id(), "reason": "r", "case_id": "c"},
     ),
     "GetTransfer": (OPERATOR, {"transfer_id": new_id()}),
+    "GetHold": (OPERATOR, {"hold_id": new_id()}),
 }
 """One request a method that is as it should be, and who asks."""
 
