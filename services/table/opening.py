@@ -20,7 +20,7 @@ from diwan.core.hashing import request_hash
 from diwan.core.table.commands import RecordOpening
 from diwan.core.table.events import TableEvent
 from diwan.core.table.playing import StartedEvent
-from diwan.history import own_positions
+from diwan.history import Entry, own_positions
 from diwan.wire.events import decode
 from diwan.wire.mapping import write_reveals
 from diwan.wire.stored import stored_message
@@ -38,11 +38,15 @@ class OpenedHand:
     """A hand as its log tells it, with what is needed to make its deck again."""
 
     def __init__(self, events: Iterable[StoredEvent]) -> None:
-        decoded: list[TableEvent] = []
         self.arranged: list[tuple[int, StoredEvent]] = []
+        self.entries: list[Entry] = []
+        decoded: list[TableEvent] = []
         for stored in events:
-            event: TableEvent = decode(stored.type_id, stored.schema_v, stored.body).event  # type: ignore[assignment]  # a table's stream
+            found = decode(stored.type_id, stored.schema_v, stored.body)
+            event: TableEvent = found.event  # type: ignore[assignment]  # a table's stream
             decoded.append(event)
+            command_id = stored.command_id.bytes
+            self.entries.append(Entry(stored.version, stored.recorded_at_ms, command_id, event, found.reveals))
             if isinstance(event, DraftSaved | SetLocked):
                 self.arranged.append((event.seat, stored))
         self.started = next((event for event in decoded if isinstance(event, HandStarted | CapsaStarted)), None)

@@ -19,8 +19,7 @@ from diwan.core.decider import Rejected
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted, Seat
 from diwan.core.table.events import HandOpened, RefusalsRecorded
-from diwan.core.table.playing import StartedEvent
-from diwan.history import Entry, hand_moments
+from diwan.history import hand_moments
 from diwan.wire.events import decode, type_id_of
 from diwan.wire.hand import RESULT_NUMBER
 from diwan.wire.replays import Eyes, MomentWriter
@@ -41,13 +40,17 @@ MOMENTS_IN_A_ROW: Final = 8
 LOOK_SECONDS: Final = 600
 """The pages of one question are one look; for so long, so that an old token opens nothing unseen."""
 
-EVENTS_OF_A_BATCH: Final = 200
-"""More than any command causes behind the end of a hand."""
+EVENTS_BEHIND: Final = 16
+"""Read with a hand: mostly what its last command caused behind its end, and what was refused during it."""
+
+EVENTS_A_READ: Final = 200
+"""Read at once where those do not reach."""
 
 EVENTS_BEHIND_MAX: Final = 2_000
 """How far behind a hand its refused requests are looked for."""
 
 _HAND_ENDED: Final = type_id_of(HandEnded)
+_TOLD_BEHIND: Final = frozenset({type_id_of(RefusalsRecorded), type_id_of(HandStarted), type_id_of(CapsaStarted)})
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -63,6 +66,14 @@ class Asked(msgspec.Struct, frozen=True):
     def is_own(self) -> bool:
         """Whether the caller holds the seat, or speaks for who does."""
         return bool(self.player)
+
+
+class Read(msgspec.Struct, frozen=True):
+    """A hand's events, whole commands of them, and what was read with them of what lies behind."""
+
+    events: list[StoredEvent]
+    behind: list[StoredEvent]
+    is_ended: bool
 
 
 class Replays:
@@ -89,8 +100,8 @@ class Replays:
         viewer = viewer_of(call, request.on_behalf_of)
         size = fields.page_size(request.page_size, MOMENTS_A_PAGE_MAX)
         place = await self._hands.place(fields.an_id(request.hand_id, "hand_id"))
-        events = await self._events(place, viewer)
-        hand = OpenedHand(events)
+        read = await self._events(place, viewer)
+        hand = OpenedHand(read.events)
         if hand.started is None:
             raise Rejected("HAND_NOT_FOUND")
         asked = _asked(request, call, viewer, hand)
@@ -108,21 +119,28 @@ class Replays:
             is_ended=hand.is_ended,
         )
         eyes = await self._opened(request, call, asked, hand, place, opened, response)
-        await self._tell(response, asked, place, events, eyes, after, size, hand.started)
+        await self._tell(response, asked, place, read, hand, eyes, after, size)
         return response
 
     # ---- what may be read -------------------------------------------------------------------------------------------
 
-    async def _events(self, place: HandPlace, viewer: Viewer) -> list[StoredEvent]:
+    async def _events(self, place: HandPlace, viewer: Viewer) -> Read:
         """Return the events of a hand whole commands long, as far as the viewer may see them at all."""
         last = place.last_version
-        limit = last - place.first_version + 1 + EVENTS_OF_A_BATCH if last else EVENTS_OF_A_RUNNING_HAND
-        events = _of_the_hand(await self._store.read(place.table_id, place.first_version - 1, limit))
+        limit = last - place.first_version + 1 + EVENTS_BEHIND if last else EVENTS_OF_A_RUNNING_HAND
+        found = await self._store.read(place.table_id, place.first_version - 1, limit)
+        read = _of_the_hand(found)
+        while read.is_ended and not read.behind and len(found) == limit:
+            # Its last command caused more than was read.
+            limit = EVENTS_A_READ
+            found = await self._store.read(place.table_id, read.events[-1].version, limit)
+            read = _of_the_hand(read.events + found)
         if not viewer.is_staff and await self._hands.is_private(place.table_id):
-            self._hands.check_known(place, events, viewer)
-        if not any(_is_end(event) for event in events):
-            events = await self._hands.as_far_as_shown(place.table_id, events, viewer)
-        return events
+            self._hands.check_known(place, read.events, viewer)
+        if not read.is_ended:
+            events = await self._hands.as_far_as_shown(place.table_id, read.events, viewer)
+            return Read(events, [], is_ended=False)
+        return read
 
     # ---- opening ----------------------------------------------------------------------------------------------------
 
@@ -186,15 +204,15 @@ class Replays:
         response: pb.GetReplayResponse,
         asked: Asked,
         place: HandPlace,
-        events: list[StoredEvent],
+        read: Read,
+        hand: OpenedHand,
         eyes: Eyes,
         after: int,
         size: int,
-        started: StartedEvent,
     ) -> None:
         before = await self._standing.before(place.table_id, place.first_version)
-        moments = hand_moments(before, [_entry(event) for event in events])
-        logged = {event.version: event.logged() for event in events}
+        moments = hand_moments(before, hand.entries)
+        logged = {event.version: event.logged() for event in read.events}
         names = await self._names.of({seat.player for moment in moments for seat in moment.state.seats})
         writer = MomentWriter(eyes, names, lambda state: hand_id_of(place.table_id, state.hand_no + 1))
         following = [moment for moment in moments if moment.version > after]
@@ -203,31 +221,34 @@ class Replays:
             response.moments.append(writer.message(moment, stored))
             if number % MOMENTS_IN_A_ROW == 0:
                 await asyncio.sleep(0)
-        ended = next((each.entry.event for moment in moments for each in moment.happened if _ends(each.entry)), None)
+        ended = next((entry.event for entry in hand.entries if isinstance(entry.event, HandEnded)), None)
         if isinstance(ended, HandEnded):
             response.result = RESULT_NUMBER[ended.result]
         if len(following) > size:
             response.next_page_token = moment_token(following[size - 1].version, response.opened_version, asked.scope)
-        elif response.is_ended:
-            await self._add_refusals(response, place.table_id, events[-1].version, started.hand_no)
+        elif read.is_ended:
+            await self._add_refusals(response, place.table_id, read)
 
-    async def _add_refusals(self, response: pb.GetReplayResponse, table_id: UUID, after: int, hand_no: int) -> None:
+    async def _add_refusals(self, response: pb.GetReplayResponse, table_id: UUID, read: Read) -> None:
         """Add what was refused during the hand, which its table tells before the next one begins."""
+        page, after = read.behind, read.events[-1].version
         until = after + EVENTS_BEHIND_MAX
         while after < until:
-            page = await self._store.read(table_id, after, EVENTS_OF_A_BATCH)
             for stored in page:
+                if stored.type_id not in _TOLD_BEHIND:
+                    continue
                 event = decode(stored.type_id, stored.schema_v, stored.body).event
-                if isinstance(event, RefusalsRecorded) and event.hand_no == hand_no:
+                if isinstance(event, RefusalsRecorded) and event.hand_no == response.hand_no:
                     response.refusals_version = stored.version
                     for each in event.counts:
                         response.refusals.add(seat=each.seat, reason=each.reason, count=each.count)
                     return
                 if isinstance(event, HandStarted | CapsaStarted):
                     return
-            if len(page) < EVENTS_OF_A_BATCH:
+            after = page[-1].version if page else after
+            page = await self._store.read(table_id, after, EVENTS_A_READ)
+            if not page:
                 return
-            after = page[-1].version
 
 
 def _asked(request: pb.GetReplayRequest, call: Call, viewer: Viewer, hand: OpenedHand) -> Asked:
@@ -276,25 +297,11 @@ def _seat(seat: Seat | None, own: Seat | None, role: Role, viewer: Viewer, hand:
     return own
 
 
-def _of_the_hand(events: list[StoredEvent]) -> list[StoredEvent]:
-    """Return the events up to the end of the command that ended the hand."""
-    for at, event in enumerate(events):
-        if _is_end(event):
-            command = event.command_id
-            behind = next((n for n in range(at, len(events)) if events[n].command_id != command), len(events))
-            return events[:behind]
-    return events
-
-
-def _is_end(stored: StoredEvent) -> bool:
-    return stored.type_id == _HAND_ENDED
-
-
-def _ends(entry: Entry) -> bool:
-    return isinstance(entry.event, HandEnded)
-
-
-def _entry(stored: StoredEvent) -> Entry:
-    decoded = decode(stored.type_id, stored.schema_v, stored.body)
-    command_id = stored.command_id.bytes
-    return Entry(stored.version, stored.recorded_at_ms, command_id, decoded.event, decoded.reveals)  # type: ignore[arg-type]  # a table's
+def _of_the_hand(found: list[StoredEvent]) -> Read:
+    """Return the events up to the end of the command that ended the hand, and apart from them what lies behind."""
+    for at, event in enumerate(found):
+        if event.type_id == _HAND_ENDED:
+            ends = (n for n in range(at, len(found)) if found[n].command_id != event.command_id)
+            behind = next(ends, len(found))
+            return Read(found[:behind], found[behind:], is_ended=True)
+    return Read(found, [], is_ended=False)

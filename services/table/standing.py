@@ -26,7 +26,10 @@ from diwan.wire.events import decode
 from services.table.loaded import BrokenStream
 
 EVENTS_BETWEEN: Final = 128
-"""So many events at most are folded before a hand, give or take a hand: some milliseconds."""
+"""So many events at most are folded before a hand, give or take a hand: a millisecond or two."""
+
+EVENTS_AT_ONCE: Final = 2_000
+"""So many may be folded for any number of callers at once."""
 
 EVENTS_A_READ: Final = 500
 """Read and folded in one go while reading back; live tables are served in between."""
@@ -82,6 +85,7 @@ class Standing:
         self._store = store
         self._kept_at: dict[UUID, int] = {}
         self._rows: asyncio.Queue[_Row] = asyncio.Queue(WAITING_MAX)
+        self._long = asyncio.Lock()
 
     # ---- keeping ----------------------------------------------------------------------------------------------------
 
@@ -117,6 +121,16 @@ class Standing:
     async def before(self, table_id: UUID, first_version: int) -> TableState:
         """Return a table as it stood before an event with which a hand begins; raises `BrokenStream`."""
         known = await self._nearest(table_id, first_version)
+        if first_version - (0 if known is None else known[0].version) <= EVENTS_AT_ONCE:
+            return await self._read_back(table_id, known, first_version)
+        # Without copies, as after an upgrade, this takes long: one at a time, however many ask, and live tables go on.
+        # Who waited finds the copies of who went before.
+        async with self._long:
+            return await self._read_back(table_id, await self._nearest(table_id, first_version), first_version)
+
+    async def _read_back(
+        self, table_id: UUID, known: tuple[TableState, bytes] | None, first_version: int
+    ) -> TableState:
         while known is not None:
             state, stream_hash = known
             try:

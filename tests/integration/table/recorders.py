@@ -1,6 +1,7 @@
 """Clients that keep every view they were sent, and what a replay says beside it: byte for byte, version by version."""
 
 import asyncio
+import random  # noqa: TID251  (tests may use chance)
 from collections import Counter
 from contextlib import AsyncExitStack, suppress
 
@@ -88,6 +89,38 @@ class CapsaRecorder(Recorder):
         await self.seat.lock_set(decision.turn, rows, is_foul_confirmed=True)
 
 
+class Dreamer(Recorder):
+    """Now and then lets the clock decide."""
+
+    async def _answer(self):
+        if self.seat.decision is not None and self.chance.random() < 0.03:
+            self.seat._decided_turn = self.seat.decision.turn
+            return
+        await super()._answer()
+
+
+async def coming_and_going(house, table_id, chance, seated):
+    """Somebody sits down and leaves again and again, seats bring chips, sit out and come back: the table never stands still."""
+    while True:
+        await asyncio.sleep(0.05)
+        player = chance.choice(seated)
+        try:
+            async with client_of(house, player) as one, client_of(house, "dan") as dan:
+                match chance.randrange(5):
+                    case 0:
+                        await dan.tables.sit_down(table_id, 1_000, post_at_once=chance.random() < 0.5)
+                    case 1:
+                        await dan.tables.stand_up(table_id)
+                    case 2:
+                        await one.tables.top_up(table_id, 100)
+                    case _:
+                        await one.tables.set_sitting_out(table_id, is_sitting_out=True)
+                        await one.tables.set_sitting_out(table_id, is_sitting_out=False, post_at_once=True)
+        except DiwanError as refusal:
+            if refusal.reason == "INTERNAL":
+                raise
+
+
 class suppress_too_late(suppress):  # noqa: N801  (used as a word)
     def __init__(self):
         super().__init__(DiwanError)
@@ -162,7 +195,7 @@ class Compared(Counter):
                 assert not moment.private
 
 
-async def play_and_compare(house, players, hands, *, gamer=Recorder, config, compared=None):
+async def play_and_compare(house, players, hands, *, gamer=Recorder, config, compared=None, is_busy=False):
     """Let recorders play, with onlookers around; then every hand is replayed as each of them."""
     compared = Compared() if compared is None else compared
     table_id = await opened(house, config)
@@ -178,6 +211,9 @@ async def play_and_compare(house, players, hands, *, gamer=Recorder, config, com
             seat = await stack.enter_async_context(client.tables.play(table_id))
             gamers.append(gamer(seat, number))
         around.append(asyncio.create_task(watching(house, table_id, players[0], cut, cut_every=7)))
+        if is_busy:
+            chance = random.Random(hands)
+            around.append(asyncio.create_task(coming_and_going(house, table_id, chance, players)))
         playing = asyncio.gather(*(each.play(hands) for each in gamers))
         await house.until(table_id, lambda view: view.hand.hand_no > hands // 2, 120)
         around.append(asyncio.create_task(watching(house, table_id, "late", late)))

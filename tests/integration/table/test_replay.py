@@ -405,6 +405,27 @@ async def test_what_was_refused_during_the_hand_is_told_at_its_end(house):
     assert answer.refusals_version > answer.moments[-1].version
 
 
+@pytest.mark.parametrize("read_behind", [0, 1, 16])
+async def test_a_hand_that_closed_its_table_is_told_to_the_last_event_of_its_last_command(
+    house, postgres, database, monkeypatch, read_behind
+):
+    """And looked at afterwards: disputes come when the table is long gone."""
+    monkeypatch.setattr(replays, "EVENTS_BEHIND", read_behind)
+    monkeypatch.setattr(replays, "EVENTS_A_READ", 2)
+    table_id, hand_id, (ann, _) = await running(house)
+    await house.call("CloseTable", pb.CloseTableRequest(request_id=str(uuid4()), table_id=table_id))
+    await fold_hands(house, table_id, 1)
+    assert (await house.view(table_id)).is_closed
+    answer = await replay(house, hand_id, ann)
+    kinds = [each.kind for each in answer.moments[-1].events]
+    assert kinds[-4:] == ["HandEnded", "SeatReleased", "SeatReleased", "TableClosed"]
+    assert answer.moments[-1].view.is_closed
+    asked = {"eyes": SEAT, "seat": 1, "reason": "a late complaint"}
+    looked = await replay(house, hand_id, "clerk", Role.OPERATOR, **asked)
+    assert len(looked.moments[0].private) == 1
+    assert [each.reason for each in await openings_in_log(postgres, database, table_id)] == ["", "a late complaint"]
+
+
 async def test_moments_behind_a_version_are_the_rest_of_the_hand(house):
     _, hand_id = await to_showdown(house, unique("ann", "ben"))
     whole = await replay(house, hand_id, "stranger", page_size=200)

@@ -1,5 +1,6 @@
 """How tables stood between hands, kept now and then: disposable, and never believed where it does not fit (H5)."""
 
+import asyncio
 import itertools
 from contextlib import asynccontextmanager
 from uuid import UUID
@@ -148,3 +149,29 @@ async def test_what_is_read_back_is_the_fold_of_the_whole_log(house, store):
     for hand_id in hands:
         first = (await replay(house, hand_id, "stranger")).moments[0].events[0].event.version
         assert await reader.before(UUID(table_id), first) == await reader._folded(UUID(table_id), None, None, first)
+
+
+async def test_who_asks_for_long_ways_back_at_once_is_served_one_after_the_other(
+    house, store, postgres, database, monkeypatch
+):
+    """P12: without copies, as after an upgrade, no number of callers keeps live tables from their turn."""
+    monkeypatch.setattr(standing, "EVENTS_AT_ONCE", 5)
+    table_id, hands, _ = await story(house)
+    reader = Standing(store[1], store[0])
+    first = (await replay(house, hands[-1], "stranger")).moments[0].events[0].event.version
+    under_way, most, read = 0, 0, store[0].read
+
+    async def counted(*asked):
+        nonlocal under_way, most
+        under_way, most = under_way + 1, max(most, under_way + 1)
+        try:
+            return await read(*asked)
+        finally:
+            under_way -= 1
+
+    async with superuser(postgres, database) as connection:
+        await connection.execute("delete from table_standing where table_id = $1", UUID(table_id))
+    monkeypatch.setattr(store[0], "read", counted)
+    found = await asyncio.gather(*(reader.before(UUID(table_id), first) for _ in range(5)))
+    assert most == 1
+    assert all(state == found[0] for state in found)
