@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A second opinion on a bundle, from docs/reference/bundle.md and hashing.md alone.
 
     python3 independent_check.py HAND.bundle --log KEY [--log KEY ...] [--witness KEY ... --need K]
@@ -20,6 +19,7 @@ import sys
 import uuid
 from collections import Counter
 from itertools import combinations
+from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -59,9 +59,9 @@ def raw(text):
 
 def prefixed(label, *fields):
     out = b""
-    for one in (label.encode(), *fields):
-        one = one.to_bytes(8, "big") if isinstance(one, int) else one
-        out += len(one).to_bytes(4, "big") + one
+    for field in (label.encode(), *fields):
+        data = field.to_bytes(8, "big") if isinstance(field, int) else field
+        out += len(data).to_bytes(4, "big") + data
     return out
 
 
@@ -207,7 +207,7 @@ def check_note(note, origin, logs, witnesses, threshold):
     lines = signed.split("\n")
     need(len(lines) >= 4 and lines[0] == origin, f"a checkpoint of {lines[0]}, not of {origin}")
     by_log, by_witness = set(), set()
-    for line in tail.splitlines():
+    for line in tail[:-1].split("\n"):
         dash, name, blob = line.split(" ")
         need(dash == "\u2014", "no signature line")
         blob = raw(blob)
@@ -216,7 +216,9 @@ def check_note(note, origin, logs, witnesses, threshold):
                 continue
             stamp = b"" if key in logs else f"cosignature/v1\ntime {int.from_bytes(blob[4:12], 'big')}\n".encode()
             try:
-                Ed25519PublicKey.from_public_bytes(key[2]).verify(blob[4 if key in logs else 12 :], stamp + signed.encode())
+                Ed25519PublicKey.from_public_bytes(key[2]).verify(
+                    blob[4 if key in logs else 12 :], stamp + signed.encode()
+                )
             except InvalidSignature:
                 raise Wrong(f"the signature of {name} does not hold") from None
             (by_log if key in logs else by_witness).add(key)
@@ -248,6 +250,30 @@ def check_path(known, size, index, leaf, path):
     known.update(visited)
 
 
+def check_consistency(old, old_root, size, root, proof):
+    """RFC 6962, 2.1.2."""
+    need(0 < old <= size, "an older checkpoint that is larger")
+    if old == size:
+        need(old_root == root and not proof, "two checkpoints of one size with two roots: the log has forked")
+        return
+    rest = list(proof) if old & (old - 1) else [old_root, *proof]
+    at, last = old - 1, size - 1
+    while at % 2:
+        at, last = at // 2, last // 2
+    need(rest, "no proof between two checkpoints")
+    before = after = rest.pop(0)
+    for other in rest:
+        need(last, "a proof between two checkpoints that is too long")
+        if at % 2 or at == last:
+            before, after = node(other, before), node(other, after)
+            while at and not at % 2:
+                at, last = at // 2, last // 2
+        else:
+            after = node(after, other)
+        at, last = at // 2, last // 2
+    need(last == 0 and (before, after) == (old_root, root), "one checkpoint does not extend the other")
+
+
 def check_event(event, feed_id, stream, trees):
     """Hold an event against its own hash and against its feed's checkpoint; return its body's payload."""
     body, prev, digest = raw(event["body"]), raw(event["prev_hash"]), raw(event["hash"])
@@ -256,7 +282,10 @@ def check_event(event, feed_id, stream, trees):
     place = [event[name] for name in ("version", "type_id", "schema_v", "recorded_at_ms")]
     command = uuid.UUID(event["command_id"]).bytes
     at = f"event {event['version']}"
-    need(sha(prefixed("ev/v1", prev, stream, *place, command, body_hash)) == digest, f"{at}: its bytes are not what was hashed")
+    need(
+        sha(prefixed("ev/v1", prev, stream, *place, command, body_hash)) == digest,
+        f"{at}: its bytes are not what was hashed",
+    )
     if event["version"] == 1:
         need(prev == sha(prefixed("stream/v1", stream, feed_id)), f"{at}: not the first of its stream")
     size, known = trees[feed_id]
@@ -274,24 +303,20 @@ def check_event(event, feed_id, stream, trees):
 # --- a hand ----------------------------------------------------------------------------------------------------------
 
 
-def check_hand(hand, lens, events, chips_of, ledger):
-    """Check one hand; ``events`` by version are (event, payload)."""
-    versions = range(hand["needs_version"], hand["last_version"] + 1)
-    need(all(version in events for version in versions), "events are left out")
-    for version in versions[1:]:
-        before, event = events[version - 1][0], events[version][0]
-        need(event["prev_hash"] == before["hash"], f"event {version} does not follow the one before it")
-        need(event["recorded_at_ms"] >= before["recorded_at_ms"], f"event {version} was recorded before the one before it")
-    kind, started = events[hand["first_version"]][0]["type_id"], events[hand["first_version"]][1]
-    need(kind in (STARTED, CAPSA) and started is not None, "no beginning of a hand")
-    seeds_at, absent_at, secret_at, root_at = (10, 11, 9, 12) if kind == STARTED else (8, 9, 7, 10)
-    number, hand_id = one(started, 2), uuid.UUID(hand["hand_id"])
-    need(text(started, 1) == hand["hand_id"], "another hand")
-    need(uuid.uuid5(uuid.UUID(hand["stream_id"]), f"hand/{number}") == hand_id, "an id that is not the hand's")
+def commitments(hand, number, events):
+    """Return what was committed to for a hand before it began: its secret, and each seat's seed (section 3)."""
+    first_kind, first = events[hand["needs_version"]][0]["type_id"], events[hand["needs_version"]][1]
+    from_start = number == 1 and hand["needs_version"] == 1
+    need(
+        from_start or (first_kind in (STARTED, CAPSA) and first and one(first, 2) == number - 1),
+        "earlier events are left out",
+    )
     committed, seats_committed = None, {}
     for version in range(hand["needs_version"], hand["first_version"]):
         event, payload = events[version]
         match event["type_id"]:
+            case t if t in (STARTED, CAPSA, SECRET, SEEDS) and payload is None:
+                raise Wrong(f"the body of event {version}, which commits to something, is withheld")
             case t if t in (STARTED, CAPSA) and one(payload, 2) == number - 1:
                 committed, seats_committed = one(payload, 13 if t == STARTED else 11, b""), {}
             case t if t == SECRET and one(payload, 1) == number:
@@ -299,17 +324,43 @@ def check_hand(hand, lens, events, chips_of, ledger):
             case t if t == SEEDS and one(payload, 1) == number:
                 need(committed is not None, "seeds before the secret")
                 seats_committed = {one(m, 1): one(m, 2, b"") for m in map(message, payload.get(2, []))}
+    return committed, seats_committed
+
+
+def check_hand(hand, lens, seat, events, chips_of, ledger):
+    """Check one hand; ``events`` by version are (event, payload)."""
+    versions = range(hand["needs_version"], hand["last_version"] + 1)
+    need(all(version in events for version in versions), "events are left out")
+    for version in versions[1:]:
+        before, event = events[version - 1][0], events[version][0]
+        need(event["prev_hash"] == before["hash"], f"event {version} does not follow the one before it")
+        need(
+            event["recorded_at_ms"] >= before["recorded_at_ms"],
+            f"event {version} was recorded before the one before it",
+        )
+    kind, started = events[hand["first_version"]][0]["type_id"], events[hand["first_version"]][1]
+    need(kind in (STARTED, CAPSA) and started is not None, "no beginning of a hand")
+    seeds_at, absent_at, secret_at, root_at = (10, 11, 9, 12) if kind == STARTED else (8, 9, 7, 10)
+    number, hand_id = one(started, 2), uuid.UUID(hand["hand_id"])
+    need(text(started, 1) == hand["hand_id"], "another hand")
+    need(uuid.uuid5(uuid.UUID(hand["stream_id"]), f"hand/{number}") == hand_id, "an id that is not the hand's")
+    committed, seats_committed = commitments(hand, number, events)
     need(committed == one(started, secret_at, b""), "another secret than the one committed to")
     seeds = {one(m, 1): one(m, 2, b"") for m in map(message, started.get(seeds_at, []))}
-    for seat, seed in seeds.items():
-        wanted = sha(prefixed("seed/v1", hand_id.bytes, seat, seed))
-        need(seats_committed.get(seat) == wanted, f"the seed of seat {seat} is not the one committed to")
+    for owner, seed in seeds.items():
+        wanted = sha(prefixed("seed/v1", hand_id.bytes, owner, seed))
+        need(seats_committed.get(owner) == wanted, f"the seed of seat {owner} is not the one committed to")
     seats = [message(m) for m in started[5]]
-    dealt = [one(seat, 1) for seat in seats]
-    need(numbers(started, absent_at) == [seat for seat in dealt if seat not in seeds], "other seats were absent")
+    dealt = [one(each, 1) for each in seats]
+    need(numbers(started, absent_at) == [each for each in dealt if each not in seeds], "other seats were absent")
     root, cards = one(started, root_at, b""), {}
     own = [events[version] for version in range(hand["first_version"], hand["last_version"] + 1)]
-    shown = [r for event, payload in own if payload and event["type_id"] in REVEALS for r in reveals_of(payload, REVEALS[event["type_id"]])]
+    shown = [
+        r
+        for event, payload in own
+        if payload and event["type_id"] in REVEALS
+        for r in reveals_of(payload, REVEALS[event["type_id"]])
+    ]
     shown += [(r["position"], r["card"], raw(r["salt"]), list(map(raw, r["path"]))) for r in hand["reveals"]]
     for position, card, salt, path in shown:
         check_reveal(hand_id.bytes, root, position, card, salt, path)
@@ -321,8 +372,13 @@ def check_hand(hand, lens, events, chips_of, ledger):
         deck, _, whole = deck_of(hand_id.bytes, secret, seeds)
         need(whole == root and all(deck[p] == c for p, c in cards.items()), "the secret gives another deck")
     need(own[-1][0]["type_id"] == ENDED and sum(e["type_id"] == ENDED for e, _ in own) == 1, "no end, or two")
-    if kind == STARTED and text(message(started[4][0]), 1) == "holdem" and text(message(started[4][0]), 2) == "no_limit":
-        payoffs = check_holdem(started, own, cards)
+    if (
+        kind == STARTED
+        and text(message(started[4][0]), 1) == "holdem"
+        and text(message(started[4][0]), 2) == "no_limit"
+    ):
+        need(all(payload is not None for _, payload in own), "bodies of the hand are withheld")
+        payoffs = check_holdem(started, own, cards, [r["position"] for r in hand["reveals"]], seat)
         cause = f"table/{hand['stream_id']}/{hand['last_version']}"
         check_wallet(hand_id, seats, payoffs if chips_of == 1 else [0] * len(seats), cause, ledger)
 
@@ -341,8 +397,8 @@ def strength(cards):
     return level, [rank for _, rank in groups]
 
 
-def check_holdem(started, own, cards):
-    """Deal, pots, winners, odd chips and payoffs of no-limit hold'em; returns the payoffs."""
+def check_holdem(started, own, cards, own_positions, viewer):
+    """Deal, pots, winners, odd chips, payoffs and digest of no-limit hold'em; returns the payoffs."""
     seats = [message(m) for m in started[5]]
     names, stacks = [one(seat, 1) for seat in seats], {one(seat, 1): one(seat, 3) for seat in seats}
     button = one(started, 6)
@@ -369,17 +425,41 @@ def check_holdem(started, own, cards):
                 put[one(payload, 1)] -= one(payload, 2)
             case t if t == BOARD:
                 board += [position for position, *_ in reveals_of(payload, 2)]
+    need(viewer is None or own_positions == held.get(viewer), "other cards than the seat's own")
     need(board == list(range(2 * len(names), 2 * len(names) + len(board))), "a board of other positions")
     won = Counter()
     if result == 3:  # void: everything goes back
         won.update(put + dead)
     else:
-        won = check_pots(own, put, sum(dead.values()) + one(started, 16), folded, stacks, dead, order, held, board, cards)
+        won = check_pots(
+            own, put, sum(dead.values()) + one(started, 16), folded, stacks, dead, order, held, board, cards
+        )
     end = own[-1][1]
     payoffs = [won[s] - put[s] - dead[s] for s in names]
-    need(numbers(end, 3) == payoffs or not any(payoffs) and not any(numbers(end, 3)), "other payoffs")
+    need(numbers(end, 3) == payoffs or (not any(payoffs) and not any(numbers(end, 3))), "other payoffs")
     need(numbers(end, 2) == [stacks[s] + payoff for s, payoff in zip(names, payoffs, strict=True)], "other stacks")
+    check_digest(own, button, names, numbers(end, 2), payoffs, bytes(cards[p] for p in board), cards, held)
     return payoffs
+
+
+def check_digest(own, button, names, stacks, payoffs, board, cards, held):
+    """Section 12 of hashing.md."""
+
+    def signed(values):
+        return b"".join(value.to_bytes(8, "big", signed=True) for value in values)
+
+    pots, shown = [], b""
+    for event, payload in own:
+        if event["type_id"] == POT:
+            able, shares = numbers(payload, 3), [(one(m, 1), one(m, 2)) for m in map(message, payload.get(4, []))]
+            pots += [one(payload, 2), len(able), *able, len(shares), *(value for share in shares for value in share)]
+    showing = {one(payload, 1) for event, payload in own if event["type_id"] == SHOWN}
+    for seat in names:
+        if seat in showing:
+            shown += bytes([seat, len(held[seat]), *(cards[p] for p in held[seat])])
+    result = {1: b"uncontested", 2: b"showdown", 3: b"void"}[one(own[-1][1], 1)]
+    lists = [signed(names), signed(stacks), signed(payoffs), board, signed(pots), shown]
+    need(one(own[-1][1], 6, b"") == sha(prefixed("outcome/v1", result, button, *lists)), "a digest of another outcome")
 
 
 def check_pots(own, put, extra, folded, stacks, dead, order, held, board, cards):
@@ -403,6 +483,7 @@ def check_pots(own, put, extra, folded, stacks, dead, order, held, board, cards)
     for (amount, able), payload in zip(pots, told, strict=True):
         winners = [s for s in order if s in able]
         if len(alive) > 1:
+
             def best(s):
                 return max(strength(five) for five in combinations([cards[p] for p in held[s] + board], 5))
 
@@ -418,6 +499,7 @@ def check_pots(own, put, extra, folded, stacks, dead, order, held, board, cards)
 
 def check_wallet(hand_id, seats, payoffs, cause, ledger):
     """The wallet moved each loss to whoever won it, and nothing else for this hand."""
+
     def escrow(place):
         return str(uuid.uuid5(ACCOUNTS, f"escrow/{text(seats[place], 5)}"))
 
@@ -435,7 +517,10 @@ def check_wallet(hand_id, seats, payoffs, cause, ledger):
             due = {i: p for i, p in due.items() if p}
     ids = {transfer[0] for transfer in wanted}
     found = [t for t in ledger if t[5] == cause or t[0] in ids]
-    need(sorted(found) == sorted(wanted), f"the wallet posted {len(found)} transfers where {len(wanted)} are due, or others")
+    need(
+        sorted(found) == sorted(wanted),
+        f"the wallet posted {len(found)} transfers where {len(wanted)} are due, or others",
+    )
 
 
 # --- everything ------------------------------------------------------------------------------------------------------
@@ -446,12 +531,16 @@ def check(lines, logs, witnesses=(), threshold=0):
     found = records(lines)
     header, hands = found[0], [record for record in found if record["is"] == "hand"]
     need(header["about"] != "hand" or [h["hand_id"] for h in hands] == [header["subject"]], "another subject")
-    trees, logs, witnesses = {}, list(map(vkey, logs)), list(map(vkey, witnesses))
+    heads, trees, logs, witnesses = {}, {}, list(map(vkey, logs)), list(map(vkey, witnesses))
     for record in found:
-        if record["is"] == "checkpoint" and record["feed_id"] not in trees:
+        if record["is"] == "checkpoint":
             origin = f"{header['house']}/feed/{record['feed_id']}"
             size, root = check_note(record["note"], origin, logs, witnesses, threshold)
-            trees[record["feed_id"]] = size, {((size - 1).bit_length(), 0): root}
+            if record["feed_id"] in heads:
+                check_consistency(size, root, *heads[record["feed_id"]], list(map(raw, record["consistency"])))
+            else:
+                heads[record["feed_id"]] = size, root
+                trees[record["feed_id"]] = size, {((size - 1).bit_length(), 0): root}
     tables, ledger, stream = {}, [], None
     for record in found:
         if record["is"] == "stream":
@@ -470,7 +559,7 @@ def check(lines, logs, witnesses=(), threshold=0):
         events = tables.get(hand["stream_id"], {})
         need(1 in events and events[1][0]["type_id"] == CREATED, "the table's beginning is missing")
         chips_of = one(message(one(events[1][1], 2, b"")), 11, 1)
-        check_hand(hand, header["lens"], events, chips_of, ledger)
+        check_hand(hand, header["lens"], header["seat"], events, chips_of, ledger)
     return header, hands
 
 
@@ -482,8 +571,8 @@ def main():
     parser.add_argument("--need", type=int, default=0)
     given = parser.parse_args()
     try:
-        with open(given.bundle, "rb") as file:
-            header, hands = check(file.readlines(), given.log, given.witness, given.need)
+        lines = Path(given.bundle).read_bytes().splitlines(keepends=True)
+        header, hands = check(lines, given.log, given.witness, given.need)
     except Wrong as wrong:
         sys.exit(f"not verified: {wrong}")
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:

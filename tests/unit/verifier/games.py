@@ -115,11 +115,14 @@ def stream_of(number: int) -> UUID:
 
 
 def played_game(game: str, seed: int, hands: int = 3, stream: UUID = STREAM) -> PlayedTable:
-    """A table of a game on which some hands were played."""
+    """A table of a game on which some hands were played: fewer where nobody is left to play and no seat is free."""
     table = KINDS[game](Random(f"{game}/{seed}"), stream)
     table.sit(table.rng.randint(2, 4 if game == "capsa" else 5))
     for _ in range(hands):
-        while table.able() < 2:
-            table.sit(1)
+        try:
+            while table.able() < 2:
+                table.sit(1)
+        except Rejected:
+            break
         table.play_hand()
     return table
