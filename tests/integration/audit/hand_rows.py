@@ -37,9 +37,9 @@ from (
             random() as r1, random() as r2, random() as r3, random() as r4
         from generate_series($1::bigint, $2::bigint) as n offset 0) as drawn offset 0) as made
 """
-_PLAYERS = """
-insert into hand_player select distinct unnest(players), started_at_ms, hand_id from hand_index
-where started_at_ms >= $3::bigint + $1::bigint * $4::bigint and started_at_ms <= $3::bigint + $2::bigint * $4::bigint
+_BOTH = """
+with made as ({hands} returning players, started_at_ms, hand_id)
+insert into hand_player select distinct unnest(players), started_at_ms, hand_id from made
 """
 
 
@@ -47,5 +47,4 @@ async def make_hands(connection, first, last, *, players=PLAYERS, tables=TABLES,
     """Add hands with these numbers, one every `STEP_MS`, with rare and common flags, busy and quiet players."""
     numbers = (first, last, BEGAN_MS, STEP_MS)
     await connection.execute("select setseed($1)", 0.25)
-    await connection.execute(_HANDS, *numbers, players, tables, tournament_tables)
-    await connection.execute(_PLAYERS, *numbers)
+    await connection.execute(_BOTH.format(hands=_HANDS), *numbers, players, tables, tournament_tables)
