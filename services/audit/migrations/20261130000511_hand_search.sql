@@ -25,6 +25,7 @@ create table hand_index (
     flags integer not null,
     result smallint not null,
     chips smallint not null,
+    table_seats smallint not null,
     pot_class smallint not null,
     game text not null,
     bet_limit text not null,

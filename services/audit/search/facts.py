@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import IntFlag
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import msgspec
@@ -90,6 +90,7 @@ class TableFacts(msgspec.Struct, frozen=True):
 
     name: str = ""
     chips: int = 0
+    seats: int = 0
     tournament_id: str = ""
 
 
@@ -99,10 +100,8 @@ class NoHandError(ValueError):
 
 def table_facts(config: TableConfig) -> TableFacts:
     """Return what hands are found by of their table's settings."""
-    # Tables of cash games and of matches have no tournament.
-    tournament: Any = getattr(config, "tournament", None)
-    tournament_id = "" if tournament is None else str(tournament.tournament_id)
-    return TableFacts(config.name, CHIP_NUMBERS.get(config.chips, 0), tournament_id)
+    tournament_id = "" if config.tournament is None else config.tournament.tournament_id
+    return TableFacts(config.name, CHIP_NUMBERS.get(config.chips, 0), config.seats, tournament_id)
 
 
 def hand_facts(events: Sequence[tuple[int, object]], later: Iterable[object] = (), *, looks: int = 0) -> HandFacts:

@@ -75,6 +75,7 @@ def _hand_message(hand: FoundHand) -> pb.FoundHand:
         bet_limit=hand.bet_limit,
         stake=hand.stake,
         chips=hand.chips,  # type: ignore[arg-type]  # a number of the contract
+        table_seats=hand.table_seats,
         started_at_ms=hand.started_at_ms,
         ended_at_ms=hand.ended_at_ms,
         first_version=hand.first_version,

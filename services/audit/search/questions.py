@@ -64,6 +64,7 @@ class FoundHand(msgspec.Struct, frozen=True):
     bet_limit: str
     stake: int
     chips: int
+    table_seats: int
     started_at_ms: int
     ended_at_ms: int
     first_version: int
@@ -93,11 +94,11 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 _BESIDE: Final = (
-    "table_id, table_name, tournament_id, hand_no, game, bet_limit, stake, chips, ended_at_ms, first_version, last_version,"
+    "table_id, table_name, tournament_id, hand_no, game, bet_limit, stake, chips, table_seats, ended_at_ms, first_version, last_version,"
     " result, pot, flags, players, seats, payoffs"
 )
 _COLUMNS: Final = (
-    "f.hand_id, f.table_id, f.table_name, coalesce(f.tournament_id, ''), f.hand_no, f.game, f.bet_limit, f.stake, f.chips,"
+    "f.hand_id, f.table_id, f.table_name, coalesce(f.tournament_id, ''), f.hand_no, f.game, f.bet_limit, f.stake, f.chips, f.table_seats,"
     " f.started_at_ms, f.ended_at_ms, f.first_version, f.last_version, f.result, f.pot, f.flags, f.players, f.seats,"
     " f.payoffs, coalesce(v.verdict, 0)"
 )

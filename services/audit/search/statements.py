@@ -44,9 +44,9 @@ select type_id, schema_v, body from kept_event where stream_id = $1 and version 
 
 KEEP: Final = """
 insert into hand_index as standing values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-    $19, $20)
+    $19, $20, $21)
 on conflict (hand_id) do update set flags = excluded.flags, tournament_id = excluded.tournament_id, pot = excluded.pot,
-    pot_class = excluded.pot_class, chips = excluded.chips, table_name = excluded.table_name
+    pot_class = excluded.pot_class, chips = excluded.chips, table_seats = excluded.table_seats, table_name = excluded.table_name
 where (standing.table_id, standing.first_version) = (excluded.table_id, excluded.first_version)
 returning 1
 """
