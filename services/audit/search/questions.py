@@ -1,7 +1,7 @@
 """What the index of hands is asked: hands that fit, newest first, each page bounded in what it looks at.
 
 A question is driven by the narrowest of its conditions that has an index in the order of time; what that finds is
-looked through, at most `LOOKED_THROUGH` lines a page. So a page may hold fewer hands than asked for, even none, and
+looked through, at most `LOOKED_THROUGH` lines a page, or `LOOKED_UP`. So a page may hold fewer hands than asked for, even none, and
 still not be the last: its token tells from where to look on.
 """
 
@@ -23,6 +23,9 @@ from services.audit.search.indexer import waiting_in
 PAGE_HANDS: Final = 50
 PAGE_HANDS_MAX: Final = 500
 LOOKED_THROUGH: Final = 5_000
+LOOKED_UP: Final = 1_000
+"""Lines that are read one by one from all over the table, as a player's are, cost as much as several in a row."""
+
 PLAYERS_MAX: Final = 9
 POT_CLASS_MAX: Final = 63
 TIME_MAX: Final = 2**62
@@ -129,8 +132,14 @@ class _Writer:
         self.arguments.append(value)
         return f"${len(self.arguments)}::{kind}"
 
+    @property
+    def bound(self) -> int:
+        """How many lines a page looks at, at most."""
+        is_scattered = not (self.sought.tournament_id or self.sought.table_id is not None)
+        return LOOKED_UP if is_scattered and (self.sought.players or self.sought.pot_min > 1) else LOOKED_THROUGH
+
     def driver(self, columns: str) -> str:
-        """Return what is looked through: lines in the order of time, at most `LOOKED_THROUGH`."""
+        """Return what is looked through: lines in the order of time, at most `bound`."""
         sought = self.sought
         if sought.tournament_id:
             condition = f"tournament_id = {self.argument(sought.tournament_id, 'text')}"
@@ -148,13 +157,13 @@ class _Writer:
             condition = f"flags & {int(common)} <> 0"
         else:
             condition = "true"
-        return f"select {columns} from hand_index where {condition} and {self.behind} {_ORDER} limit {LOOKED_THROUGH}"  # noqa: S608  (fixed pieces; what was asked is an argument)
+        return f"select {columns} from hand_index where {condition} and {self.behind} {_ORDER} limit {self.bound}"  # noqa: S608  (fixed pieces; what was asked is an argument)
 
     def _of_player(self, columns: str) -> str:
         player = self.argument(self.sought.players[0], "text")
         lines = (
             f"select started_at_ms, hand_id from hand_player where player = {player} and {self.behind}"  # noqa: S608  (fixed pieces; what was asked is an argument)
-            f" {_ORDER} limit {LOOKED_THROUGH}"
+            f" {_ORDER} limit {self.bound}"
         )
         if columns != "*":
             return lines
@@ -171,7 +180,7 @@ class _Writer:
         return (
             f"select n.{columns} from generate_series({lowest}, {self.argument(highest, 'integer')}) as c (pot_class)"  # noqa: S608  (fixed pieces; what was asked is an argument)
             f" cross join lateral (select {columns} from hand_index where pot_class = c.pot_class::smallint"
-            f" and {self.behind} {_ORDER} limit {LOOKED_THROUGH}) as n {_ORDER} limit {LOOKED_THROUGH}"
+            f" and {self.behind} {_ORDER} limit {self.bound}) as n {_ORDER} limit {self.bound}"
         )
 
     def conditions(self) -> str:
@@ -216,7 +225,7 @@ def end_statement(sought: Sought, before: tuple[int, UUID]) -> Statement:
     """Return the statement that tells the last line a page looked at; no row where it looked at all that there were."""
     writer = _Writer(sought, before)
     lines = writer.driver("started_at_ms, hand_id")
-    text = f"select * from ({lines}) as looked {_ORDER} offset {LOOKED_THROUGH - 1} limit 1"  # noqa: S608  (fixed pieces; what was asked is an argument)
+    text = f"select * from ({lines}) as looked {_ORDER} offset {writer.bound - 1} limit 1"  # noqa: S608  (fixed pieces; what was asked is an argument)
     return Statement(text, writer.arguments)
 
 

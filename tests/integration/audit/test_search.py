@@ -374,7 +374,8 @@ async def test_every_question_is_answered_as_by_looking_at_every_hand(many, monk
     chance = random.Random(5)
     for looked_through in (7, 200, 5_000):
         monkeypatch.setattr(questions, "LOOKED_THROUGH", looked_through)
-        for _ in range(60 if looked_through > 7 else 10):
+        monkeypatch.setattr(questions, "LOOKED_UP", max(looked_through // 5, 3))
+        for _ in range(35 if looked_through > 7 else 5):
             sought = drawn(chance, rows)
             hands = [one.hand_id for one in await found(audit, sought, size=chance.choice([7, 50, 500]))]
             wanted = sorted((row for row in rows if fits(row, sought)), key=lambda row: (row[1], row[0]), reverse=True)
