@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from diwan.chassis.access import Role
 from diwan.cli.find import CHIPS, found
 from diwan.cli.replay import AUDITOR, PUBLIC, Gathered, TablesOf, Wanted, gather
-from diwan.client import DiwanClient
+from diwan.client import DiwanClient, DiwanError
 from diwan.client.others import FoundHand
 from diwan.core.cards import Card
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandStarted
-from diwan.history import Entry, hand_events, own_positions
+from diwan.history import Entry, hand_events
 from diwan.history.exports.record import About
 
 OWN: Final = "own"
@@ -57,28 +57,33 @@ class ReadHand(msgspec.Struct, frozen=True):
 
 
 async def read_hands(
-    client: DiwanClient, tables_of: TablesOf, sought: dict[str, Any], limit: int, eyes: Eyes
+    client: DiwanClient, tables_of: TablesOf, sought: dict[str, Any], limit: int, eyes: Eyes, left_out: Counter[str]
 ) -> AsyncIterator[ReadHand]:
-    """Iterate over hands that fit, newest first; raises `DiwanError` or `ReplayFailedError`."""
+    """Iterate over hands that fit, newest first; raises `DiwanError` or `ReplayFailedError`.
+
+    Hands whose hidden cards nobody can open any more are counted in ``left_out``.
+    """
     async for line in found(client.audit, sought, limit):
-        yield await read_hand(tables_of, line.hand_id, eyes, _about(line))
+        try:
+            yield await read_hand(tables_of, line.hand_id, eyes, _about(line))
+        except DiwanError as error:
+            if error.reason != "SECRET_DESTROYED":
+                raise
+            left_out["its hidden cards are destroyed; --as public writes what was shown"] += 1
 
 
 async def read_hand(tables_of: TablesOf, hand_id: str, eyes: Eyes, about: About | None = None) -> ReadHand:
     """Read one hand; raises `DiwanError` or `ReplayFailedError`."""
     gathered = await gather(Wanted(hand_id, PUBLIC), tables_of)
     seats = _seats(gathered)
-    wanted = eyes.lens
-    if eyes.lens == OWN:
-        own = [seat for seat, player in seats.items() if player == eyes.player]
-        wanted = str(own[0]) if own else PUBLIC
-    if wanted != PUBLIC:
-        gathered = await gather(Wanted(hand_id, wanted, eyes.reason, eyes.case_id), tables_of)
-    opened = {reveal.position for reveal in gathered.extra}
-    events = list(hand_events(gathered.entries))
-    heroes = tuple(
-        seat for seat in seats if (own_of := own_positions(events, seat)) and set(own_of) <= opened and wanted != PUBLIC
-    )
+    heroes: tuple[int, ...] = ()
+    if eyes.lens == AUDITOR:
+        gathered = await gather(Wanted(hand_id, AUDITOR, eyes.reason, eyes.case_id), tables_of)
+        heroes = tuple(seats)
+    elif eyes.lens == OWN and (own := [seat for seat, player in seats.items() if player == eyes.player]):
+        # The player's own token: an own look needs no reason.
+        gathered = await gather(Wanted(hand_id, str(own[0])), tables_of)
+        heroes = tuple(own)
     return ReadHand(hand_id, about or About(table_id=gathered.table_id), gathered, heroes)
 
 
@@ -96,8 +101,3 @@ def _about(line: FoundHand) -> About:
         table_seats=line.table_seats,
         chips=CHIPS[line.chips],
     )
-
-
-def roles(token_of: Any, client: DiwanClient) -> TablesOf:
-    """Return the table service as callers of any role and name, by the stack's own key."""
-    return lambda role, subject: client.with_token(token_of(Role(role), subject)).tables

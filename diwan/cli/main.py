@@ -5,7 +5,22 @@ from __future__ import annotations
 import stamina.instrumentation
 import typer
 
-from diwan.cli import doctor, find, hands, phh, play, prepare, register, scenarios, tables, token, up, verify, witness
+from diwan.cli import (
+    doctor,
+    export_hands,
+    find,
+    hands,
+    phh,
+    play,
+    prepare,
+    register,
+    scenarios,
+    tables,
+    token,
+    up,
+    verify,
+    witness,
+)
 from diwan.cli.demo.command import demo
 from diwan.cli.exporting.command import export
 from diwan.cli.reconcile.command import run as reconcile
@@ -34,6 +49,7 @@ app.add_typer(tables.app, name="tables")
 app.command("play")(play.play)
 app.command("replay")(replay)
 app.command("find")(find.find)
+app.command("export-hands")(export_hands.export_hands)
 app.add_typer(wallet.app, name="wallet")
 app.command("reconcile")(reconcile)
 app.command("hands")(hands.hands)

@@ -22,6 +22,7 @@ from diwan.core.cards import format_card
 from diwan.core.fairness import SECRET_BYTES, Reveal, deal, secret_commitment, verify_reveal
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandSeat, HandStarted
+from diwan.core.log import LoggedEvent
 from diwan.core.table.playing import StartedEvent
 from diwan.history import Entry, Step, hand_steps
 from diwan.history.text import cards_text, clock_text, plain_lines, seat_text, time_left_text, who_text
@@ -68,6 +69,7 @@ class Gathered(msgspec.Struct, frozen=True):
     is_ended: bool
     entries: tuple[Entry, ...]
     extra: tuple[Reveal, ...]
+    stored: tuple[LoggedEvent, ...] = ()
 
 
 class ReplayFailedError(Exception):
@@ -119,12 +121,13 @@ async def gather(wanted: Wanted, tables_of: TablesOf) -> Gathered:
     if started is None:
         raise ReplayFailedError(f"the answer holds no beginning of hand {wanted.hand_id}")
     if wanted.lens == PUBLIC:
-        return Gathered(found.table_id, found.is_ended, tuple(entries), ())
+        return Gathered(found.table_id, found.is_ended, tuple(entries), (), tuple(map(logged_event, found.events)))
     extra, arranged = await _opened(wanted, started, tables_of)
     # What these seats arranged came without its body before; the chain proves that it is what stands in the log.
     bodies = {message.version: message for message in arranged}
-    entries = read_entries([bodies.get(message.version, message) for message in found.events])
-    return Gathered(found.table_id, found.is_ended, tuple(entries), extra)
+    messages = [bodies.get(message.version, message) for message in found.events]
+    stored = tuple(map(logged_event, messages))
+    return Gathered(found.table_id, found.is_ended, tuple(read_entries(messages)), extra, stored)
 
 
 def read_entries(messages: Sequence[Any]) -> list[Entry]:

@@ -8,9 +8,10 @@ from diwan.history.phh.hand import NotCovered, PhhError, PhhHand
 from diwan.history.phh.read import Document, read_documents, read_hand
 from diwan.history.phh.replay import Replay, replay_hand, start_of
 from diwan.history.phh.toml import toml_text
-from diwan.history.phh.write import Export, export_hand
+from diwan.history.phh.write import CANNOT_SAY, Export, export_hand
 
 __all__ = [
+    "CANNOT_SAY",
     "Comparison",
     "Document",
     "Export",

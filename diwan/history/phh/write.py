@@ -23,6 +23,15 @@ _ALWAYS: Final = (
     "commitments, seeds and the proofs of cards",
     "which messages were refused during the hand",
 )
+CANNOT_SAY: Final = (
+    *_ALWAYS,
+    "hands of pot-limit hold'em, Naiko, Sarab and Capsa, and void hands",
+    "which of the antes were dead blinds of players who came back",
+    "that the button was at a seat without a player",
+    "cards that were not shown",
+)
+"""What this format cannot say of a hand."""
+
 _NO_CODE: Final = "the format has no code for {}"
 
 
