@@ -69,17 +69,23 @@ def number_of(any_id: str) -> int:
     return int.from_bytes(uuid_bytes(any_id)[:8], "big") >> 1 if any_id else 0
 
 
-def readable(names: Sequence[str]) -> tuple[str, ...]:
+def readable(names: Sequence[str], allowed: str = "_-.") -> tuple[str, ...]:
     """Return names in which no reader takes a part for something else, still all different, in the same order."""
     made: list[str] = []
     for name in names:
-        plain = "".join(one if one.isalnum() or one in "_-." else "_" for one in name)[:NAME_CHARACTERS_MAX] or "_"
+        plain = "".join(one if one.isalnum() or one in allowed else "_" for one in name)[:NAME_CHARACTERS_MAX] or "_"
         text, number = plain, 1
         while text in made:
             number += 1
             text = f"{plain}_{number}"
         made.append(text)
     return tuple(made)
+
+
+def readable_table(hand: PokerHand) -> str:
+    """Return the table's name, else its id."""
+    (name,) = readable([hand.table_name or hand.table_id], allowed="_-. ")
+    return name
 
 
 def arranged(lines: Sequence[Line]) -> tuple[Line, ...]:
@@ -110,7 +116,7 @@ class _Writer:
         hand = self.hand
         yield self._header()
         seats = hand.table_seats or TABLE_SEATS_MAX
-        (table,) = readable([hand.table_name or hand.table_id])
+        table = readable_table(hand)
         yield f"Table '{table}' {seats}-max (Play Money) Seat #{hand.button} is the button"
         for seat in hand.seats:
             yield f"Seat {seat.seat}: {self.names[seat.seat]} ({seat.stack} in chips)"

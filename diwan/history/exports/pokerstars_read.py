@@ -12,7 +12,16 @@ from msgspec.structs import replace
 from diwan.core.cards import Card, parse_card
 from diwan.core.hand.events import HandResult
 from diwan.core.limits import SEATS_MAX
-from diwan.history.exports.pokerstars import CATEGORIES, GAMES, POSTS, TABLE_SEATS_MAX, arranged, number_of, readable
+from diwan.history.exports.pokerstars import (
+    CATEGORIES,
+    GAMES,
+    POSTS,
+    TABLE_SEATS_MAX,
+    arranged,
+    number_of,
+    readable,
+    readable_table,
+)
 from diwan.history.exports.record import (
     Act,
     Board,
@@ -93,7 +102,6 @@ def read(text: str) -> PokerHand:
 def told(hand: PokerHand) -> PokerHand:
     """Return what this format tells of a hand: reading what was written gives exactly that."""
     names = readable([seat.player for seat in hand.seats])
-    (table,) = readable([hand.table_name or hand.table_id])
     shown = hand.shown
     hidden = (None,) * _HOLE_CARDS[hand.game]
     antes = [line.amount for line in hand.lines if isinstance(line, Post) and line.kind == "ante"]
@@ -102,7 +110,7 @@ def told(hand: PokerHand) -> PokerHand:
         hand_id=str(number_of(hand.hand_id)),
         hand_no=0,
         table_id="",
-        table_name=table,
+        table_name=readable_table(hand),
         table_seats=hand.table_seats or TABLE_SEATS_MAX,
         tournament_id=str(number_of(hand.tournament_id)) if hand.tournament_id else "",
         level=hand.level if hand.tournament_id else 0,
