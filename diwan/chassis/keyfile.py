@@ -4,6 +4,7 @@ It holds the key of the oldest living day. Later days follow from it, earlier on
 without this file tells nothing, and moving the file forward destroys every earlier day in all backups at once.
 """
 
+import datetime as dt
 import os
 import re
 import secrets
@@ -21,6 +22,8 @@ DAYS_AHEAD_MAX: Final = 3660
 FILE_BYTES_MAX: Final = 256
 
 _FORMAT: Final = re.compile(r"diwan master key v1\noldest day ([0-9]{1,7})\nmaster ([0-9a-f]{64})\n").fullmatch
+
+_EPOCH: Final = dt.date(1970, 1, 1).toordinal()
 
 
 class VaultError(Exception):
@@ -73,14 +76,43 @@ class KeyFile:
         """Return the oldest day that has not been destroyed."""
         return self._read()[0]
 
+    @property
+    def hold_path(self) -> Path:
+        """Where a legal hold stands, if there is one: beside the key, with the first day that is held in it."""
+        return self.path.with_name(self.path.name + ".hold")
+
+    def held_since(self) -> int | None:
+        """Return the first day under a legal hold, None without one; raise `VaultError` for a hold that says no day.
+
+        A hold is read anew for each question, like the key itself: it counts as soon as its file stands.
+        """
+        try:
+            text = self.hold_path.read_text("ascii", errors="replace")
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise VaultError("HOLD_UNREADABLE", f"{self.hold_path}: {error.strerror}") from None
+        try:
+            return dt.date.fromisoformat(text.strip()).toordinal() - _EPOCH
+        except ValueError:
+            raise VaultError(
+                "HOLD_UNREADABLE", f"{self.hold_path} holds no day such as 2026-11-30: nothing is destroyed"
+            ) from None
+
     def wrapping_key(self, day: int) -> Secret:
         """Return the key that wraps the day's key; raise `VaultError` for a destroyed day."""
         return wrapping_key_of(self._master(day), day)
 
     def forget_through(self, day: int) -> None:
-        """Destroy the keys of this day and of all before it; days that are destroyed already stay so."""
+        """Destroy the keys of this day and of all before it; days that are destroyed already stay so.
+
+        Raises `VaultError` LEGAL_HOLD where one of them is held, and destroys none then.
+        """
         if day < self.oldest_day():
             return
+        held = self.held_since()
+        if held is not None and day >= held:
+            raise VaultError("LEGAL_HOLD", f"day {held} and all after it are held: day {day} is not destroyed")
         draft = _write_draft(self.path, day + 1, self._master(day + 1))
         try:
             with self.path.open("r+b") as old:

@@ -155,6 +155,7 @@ class HandVault:
         if keep_days < 1:
             raise ValueError("a day is kept at least until it is over")
         self._database = database
+        self._keyfile = keyfile
         self._day_keys = DayKeys(database, keyfile)
         self._now_ms = now_ms
         self._keep_days = keep_days
@@ -229,7 +230,7 @@ class HandVault:
     async def shred(self, day: int) -> int:
         """Destroy all secrets of this day and all before it, for good; return how many were still here.
 
-        After a crash in between, calling again finishes. Raises `VaultError` WITHIN_DISPUTE_WINDOW.
+        After a crash in between, calling again finishes. Raises `VaultError` WITHIN_DISPUTE_WINDOW, LEGAL_HOLD.
         """
         if day > day_of(self._now_ms()) - self._keep_days:
             raise VaultError("WITHIN_DISPUTE_WINDOW", f"a day is kept for {self._keep_days} days, and so is day {day}")
@@ -238,8 +239,13 @@ class HandVault:
         return int(gone.rpartition(" ")[2])
 
     async def shred_expired(self) -> int:
-        """Destroy whatever is older than the dispute window; return how many secrets that were."""
-        return await self.shred(day_of(self._now_ms()) - self._keep_days)
+        """Destroy whatever is older than the dispute window and under no legal hold; return how many secrets that were.
+
+        Raises `VaultError` HOLD_UNREADABLE for a hold that cannot be read: then nothing is destroyed.
+        """
+        last = day_of(self._now_ms()) - self._keep_days
+        held = await asyncio.to_thread(self._keyfile.held_since)
+        return await self.shred(last if held is None else min(last, held - 1))
 
 
 async def _insert(connection: Connection, rows: Rows, hand_id: str, commitment: bytes, row: tuple[object, ...]) -> None:

@@ -22,7 +22,9 @@ import typer
 
 from diwan.chassis.embedded.identity import server_identity
 from diwan.chassis.embedded.process import EmbeddedError
+from diwan.chassis.keyfile import KeyFile, VaultError, day_of
 from diwan.chassis.migrate import MigrationFailed, dbmate_path
+from diwan.chassis.vault import KEEP_DAYS
 from diwan.cli.running import DEFAULT_DATA, DataOption, program
 from diwan.cli.stack.health import service_is_serving
 from diwan.cli.stack.layout import Addresses, Layout
@@ -144,7 +146,31 @@ def stack_findings(layout: Layout) -> Iterator[Finding]:
         yield Finding("stack", is_well=False, detail=f"process {addresses.pid} has ended without a word", mend=mend)
         return
     yield Finding("stack", is_well=True, detail=f"kept up by process {addresses.pid}")
+    yield secrets_finding(KeyFile(layout.master_key), time.time())
     yield from asyncio.run(_services(layout, addresses))
+
+
+def secrets_finding(keyfile: KeyFile, now: float) -> Finding:
+    """Say since when hidden cards can be opened, and whether older ones are destroyed as they should be (S5)."""
+    what, today = "hidden cards", day_of(int(now * 1000))
+    try:
+        oldest, held = keyfile.oldest_day(), keyfile.held_since()
+    except VaultError as error:
+        return Finding(what, is_well=False, detail=str(error), mend="read docs/operating/shredding.md")
+    detail = f"can be opened since {_date(oldest)}, older ones are destroyed"
+    due = today - KEEP_DAYS
+    if held is not None:
+        detail += f"; a legal hold keeps those since {_date(held)}"
+        due = min(due, held - 1)
+    # A day is destroyed within the hour in which it falls due; the table service looks as often.
+    is_well = oldest > due - 1
+    late = "" if is_well else f"; all up to {_date(due)} should be"
+    mend = "look for the alarm `shredding` in the table service's log; docs/operating/shredding.md"
+    return Finding(what, is_well, detail + late, mend)
+
+
+def _date(day: int) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(day * 86_400))
 
 
 async def _services(layout: Layout, addresses: Addresses) -> list[Finding]:

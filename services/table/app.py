@@ -143,7 +143,7 @@ async def _vault(settings: TableSettings, clock: TableClock, stack: AsyncExitSta
     path = settings.master_key_file or settings.data_dir / "master.key"
     keyfile = KeyFile.open_or_create(path, oldest_day=day_of(clock.now_ms()))
     url = needed(settings.hand_secret_database_url, "hand_secret_database_url")
-    vault = await HandVault.open(url, keyfile, clock.now_ms, pool_size=4)
+    vault = await HandVault.open(url, keyfile, clock.now_ms, keep_days=settings.dispute_window_days, pool_size=4)
     stack.push_async_callback(vault.close)
     return vault
 

@@ -18,6 +18,8 @@ class TableSettings(ServiceSettings):
     """As the role of the vault: the only one that reaches wrapped hand secrets."""
     master_key_file: Path | None = None
     """The key outside the database that wraps the day keys; made with mode 0600 if there is none."""
+    dispute_window_days: int = Field(default=90, ge=1, le=3650)
+    """So long hidden cards can be opened; then their day's key is destroyed (docs/operating/shredding.md)."""
     wallet_address: Address | None = None
     """Where the wallet answers; without it nobody can sit down."""
     instance: str = Field(default="table-0", min_length=1, max_length=100)
