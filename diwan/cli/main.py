@@ -7,7 +7,6 @@ import typer
 
 from diwan.cli import (
     doctor,
-    export_hands,
     find,
     hands,
     phh,
@@ -23,6 +22,7 @@ from diwan.cli import (
 )
 from diwan.cli.demo.command import demo
 from diwan.cli.exporting.command import export
+from diwan.cli.histories.command import export_hands
 from diwan.cli.reconcile.command import run as reconcile
 from diwan.cli.replaying.command import replay
 from diwan.cli.wallet import command as wallet
@@ -49,7 +49,7 @@ app.add_typer(tables.app, name="tables")
 app.command("play")(play.play)
 app.command("replay")(replay)
 app.command("find")(find.find)
-app.command("export-hands")(export_hands.export_hands)
+app.command("export-hands")(export_hands)
 app.add_typer(wallet.app, name="wallet")
 app.command("reconcile")(reconcile)
 app.command("hands")(hands.hands)

@@ -12,9 +12,9 @@ import pytest
 
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
-from diwan.cli import export_hands
-from diwan.cli.exporting import OWN, Eyes, read_hand
-from diwan.cli.pseudonym_key import PseudonymKeyError, make_key, read_key
+from diwan.cli.histories import command as export_hands
+from diwan.cli.histories.pseudonym_key import PseudonymKeyError, make_key, read_key
+from diwan.cli.histories.reading import OWN, Eyes, read_hand
 from diwan.cli.replay import AUDITOR, PUBLIC
 from diwan.core.cards import format_card
 from diwan.core.fairness import deal

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from diwan.cli import parquet as files
+from diwan.cli.histories import parquet as files
 from diwan.core.cards import format_card
 from diwan.core.games.capsa.events import Answered, SetLocked, SetUnlocked
 from diwan.core.hand.events import Acted, AnchorAnswered, AnchorDeclared, CardGlanced, CardSwapped, HandEnded, Posted

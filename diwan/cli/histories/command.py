@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from diwan.chassis.access import Role
 from diwan.cli import find
-from diwan.cli.exporting import LENSES, OWN, Eyes, ReadHand, read_hand, read_hands
-from diwan.cli.parquet import ParquetFiles, ParquetMissingError
-from diwan.cli.pseudonym_key import PseudonymKeyError, make_key, read_key
+from diwan.cli.histories.parquet import ParquetFiles, ParquetMissingError
+from diwan.cli.histories.pseudonym_key import PseudonymKeyError, make_key, read_key
+from diwan.cli.histories.reading import LENSES, OWN, Eyes, ReadHand, read_hand, read_hands
 from diwan.cli.replay import AUDITOR, PUBLIC, ReplayFailedError, TablesOf
 from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, refusal_text, running_stack
 from diwan.client import DiwanClient, DiwanError, connect

@@ -1,0 +1,1 @@
+"""``diwan export-hands``: found hands as files of other programs' formats."""
