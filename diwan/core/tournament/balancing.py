@@ -29,6 +29,8 @@ from diwan.core.tournament.state import NO_SEAT, Move, TableState, TournamentSta
 
 BALANCE: Final = "TDA R11-A"
 HALT: Final = "TDA R11-D"
+_ON_THE_WAY: Final = 2
+"""By so many, at most, more may sit at a table than are counted to it in order to be halted for: they are to move."""
 
 
 def gap(state: TournamentState) -> int:
@@ -57,6 +59,10 @@ def order_moves(batch: Batch) -> None:
         source, target = _pair(state, most, least)
         if source is None or target is None:
             return
+        undone = _opposite_move(state, source, target)
+        if undone is not None:
+            batch.add(MoveCancelled(undone, "even without it", batch.now_ms))
+            continue
         number = state.move_count + 1
         batch.add(BalancingOrdered(number, source, target, most, least, BALANCE, batch.now_ms))
         batch.touched.add(source)
@@ -79,6 +85,14 @@ def _pair(state: TournamentState, most: int, least: int) -> tuple[int | None, in
         elif table.size == least and room(state, table) > 0:
             targets.append(number)
     return max(sources, default=None), min(targets, default=None)
+
+
+def _opposite_move(state: TournamentState, source: int, target: int) -> int | None:
+    """Return a move, nobody chosen for it yet, away from the shortest table or to the longest: undoing it moves nobody."""
+    for number in (*state.tables[target].leaving, *state.tables[source].arriving):
+        if state.moves[number].phase == "choosing":
+            return number
+    return None
 
 
 def continue_moves(batch: Batch, table_no: int) -> None:
@@ -211,4 +225,8 @@ def _is_awaited(table: TableState) -> bool:
 
 
 def _short_by(state: TournamentState, table: TableState) -> int:
-    return longest(state) - len(table.sitters)
+    """Return how many players a table lacks to the longest, by who sits there now."""
+    present = len(table.sitters)
+    if longest(state) + _ON_THE_WAY - present < state.config.floor.halt_short:
+        return 0  # The usual case, and the cheap one: nowhere can so many more be sitting.
+    return max([len(state.tables[number].sitters) for number in state.in_play]) - present
