@@ -109,7 +109,7 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         creation = Creation(tables, index, hosts, store, clock.now_ms)
         lobby = Lobby(tables, index, clock.now_ms)
         board = NoticeBoard(feed, index, lambda: consumer.last_seq, clock.now_ms)
-        replays = Replays(hands, openings, store, standing, names, clock.now_ms)
+        replays = Replays(hands, openings, store, standing, names, clock.now_ms, Pace())
         servicer = TableServicer(
             tables, seats, openings, hands, lobby, hosts, creation, exclusions, board, pace, replays
         )

@@ -14,6 +14,7 @@ import msgspec
 from diwan.api.table.v1 import replay_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
+from diwan.chassis.pace import Pace
 from diwan.chassis.store import EventStore, StoredEvent
 from diwan.core.decider import Rejected
 from diwan.core.games.capsa.events import CapsaStarted
@@ -87,6 +88,7 @@ class Replays:
         standing: Standing,
         names: Names,
         now_ms: Callable[[], int],
+        pace: Pace,
     ) -> None:
         self._hands = hands
         self._openings = openings
@@ -94,10 +96,14 @@ class Replays:
         self._standing = standing
         self._names = names
         self._now_ms = now_ms
+        self._pace = pace
 
     async def answer(self, request: pb.GetReplayRequest, call: Call) -> pb.GetReplayResponse:
         """Return a page of a hand's moments; raises `Rejected`."""
         viewer = viewer_of(call, request.on_behalf_of)
+        if call.caller.role in {Role.PLAYER, Role.BOT}:
+            # It costs some milliseconds of the process in which tables live.
+            self._pace.take(call.caller.subject)
         size = fields.page_size(request.page_size, MOMENTS_A_PAGE_MAX)
         place = await self._hands.place(fields.an_id(request.hand_id, "hand_id"))
         read = await self._events(place, viewer)

@@ -222,7 +222,7 @@ class Room:
             NoExclusions(),
             NoticeBoard(MemoryFeed(self.store), index, lambda: len(self.store.feed), now_ms),
             pace,
-            Replays(hands, openings, self.store, standing, Names(), now_ms),
+            Replays(hands, openings, self.store, standing, Names(), now_ms, pace),
         )
 
     def call(self, subject, role=Role.PLAYER):

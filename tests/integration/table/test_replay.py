@@ -1,5 +1,6 @@
 """`GetReplay`: whose eyes one may borrow, what is recorded before anything is shown, and what attackers get (P10, S1, S4, S6, S8)."""
 
+import asyncio
 import base64
 from uuid import UUID, uuid4
 
@@ -246,7 +247,8 @@ async def test_the_pages_of_one_question_are_one_look_and_their_tokens_open_noth
 async def test_a_player_s_look_back_is_recorded_once_however_many_pages_it_has(house, postgres, database):
     table_id, hand_id, (ann, _) = await folded(house)
     for _ in range(2):
-        answer = await replayed(house, hand_id, ann)
+        first = await replay(house, hand_id, ann, page_size=1)
+        answer = await replay(house, hand_id, ann, page_size=1, page_token=first.next_page_token)
     recorded = await openings_in_log(postgres, database, table_id)
     assert [(each.opened_by, each.role, each.lens) for each in recorded] == [(ann, "player", "seat:0")]
     assert answer.opened_version
@@ -327,6 +329,22 @@ async def test_nonsense_is_refused_with_a_reason(house):
     ):
         assert await reason_of(house, hand_id, "inspector", Role.AUDITOR, **asked) == reason, asked
     assert not (await replay(house, hand_id, ann, after_version=2**60)).moments
+
+
+async def test_a_player_asks_only_so_often_and_the_house_as_often_as_it_must(house):
+    """P12: a replay costs the process in which tables live; nobody's curiosity slows them down."""
+    _, hand_id, _ = await folded(house)
+    curious = f"curious-{uuid4()}"
+    reasons = set()
+    async with asyncio.timeout(20):
+        while "RATE_LIMITED" not in reasons:
+            try:
+                await replay(house, hand_id, curious, page_size=1)
+            except grpc.aio.AioRpcError as error:
+                reasons.add(error_of(error)[0])
+    assert reasons == {"RATE_LIMITED"}
+    for _ in range(3):
+        await replay(house, hand_id, "clerk", Role.OPERATOR, page_size=1)
 
 
 # ---- how far ---------------------------------------------------------------------------------------------------------
