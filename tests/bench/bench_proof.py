@@ -46,7 +46,7 @@ TABLE = {
 }
 
 BATCH = 256
-COPIES = 12
+COPIES = 30
 """The played table is taken in so many times, each time as another stream."""
 
 
@@ -84,7 +84,7 @@ async def keeping(server: EmbeddedPostgres, where: Path) -> None:
     passwords = await ensure_roles(server.superuser_url, "audit", {r: r for r in (OWNER, *role_memberships("audit"))})
     await migrate(server.url(OWNER, passwords[OWNER], "diwan_audit"), [MIGRATIONS])
     database = await Database.open(server.url("audit_rw", passwords["audit_rw"], "diwan_audit"), size=4)
-    feed = [event for seed in range(COPIES) for event in played(seed, 30, stream=_stream(seed)).events]
+    feed = [event for seed in range(COPIES) for event in played(seed, 10, stream=_stream(seed), seats=9).events]
     events = ListFeed(TABLE_FEED, feed).events
     assert events[-1].leaf_hash == feed_leaf(
         TABLE_FEED, len(events), events[-1].event.stream_id.bytes, events[-1].event.version, events[-1].event.hash

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hmac
+import re
 import stat
 from pathlib import Path
 
@@ -192,6 +194,17 @@ def test_each_log_has_a_key_of_its_own_out_of_one_secret():
     assert secret.key("diwan.test/feed/1").verifier == first.verifier
     with pytest.raises(ValueError, match="signs no checkpoint"):
         signed_checkpoint(first, Checkpoint("diwan.test/feed/2", 0, bytes(32)))
+
+
+def test_a_log_s_key_is_made_as_the_page_of_hashes_says():
+    """docs/reference/hashing.md, section 16."""
+    section = (Path(__file__).parents[3] / "docs/reference/hashing.md").read_text().partition("## 16.")[2]
+    vector = dict(re.findall(r"^(\w+) +=(?: (.+))$", section, re.MULTILINE))
+    key = LogSecret(bytes.fromhex(vector["log_secret"])).key(vector["origin"])
+    assert key.verifier.text == vector["vkey"]
+    assert NoteKey(vector["origin"], KeyType.ED25519, bytes.fromhex(vector["seed"])).verifier == key.verifier
+    fields = b"".join(len(one).to_bytes(4) + one for one in (b"logkey/v1", vector["origin"].encode()))
+    assert hmac.digest(bytes.fromhex(vector["log_secret"]), fields, "sha256").hex() == vector["seed"]
 
 
 def test_keys_are_kept_for_their_owner_alone(tmp_path: Path):
