@@ -21,6 +21,8 @@ from diwan.verifier.report import Report, Verdict
 
 EXIT_CODES: Final = {Verdict.VERIFIED: 0, Verdict.NOT_VERIFIED: 1, Verdict.CANNOT_SAY: 2}
 
+KEPT: Final = ".checkpoint"
+
 _WORDS: Final = {
     Verdict.VERIFIED: "verified",
     Verdict.NOT_VERIFIED: "NOT VERIFIED",
@@ -43,6 +45,12 @@ def verify(
         list[Path] | None,
         typer.Option(help="A checkpoint that you have from elsewhere; it must fit.", exists=True, dir_okay=False),
     ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder of checkpoints: those in it must fit, those of verified bundles are added.", file_okay=False
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON, an object a bundle.")] = False,
 ) -> None:
     """Check bundles offline. Exit 0: all verified; 1: something does not hold; 2: something needed is missing.
@@ -51,11 +59,25 @@ def verify(
     proves nothing.
     """
     trusted = _policy(key or [], policy)
-    seen = [_checkpoint(path) for path in checkpoint or []]
+    kept = sorted(keep.glob(f"*{KEPT}")) if keep is not None and keep.is_dir() else []
+    seen = [_checkpoint(path) for path in (*(checkpoint or []), *kept)]
     reports = verify_bundles(((str(path), lines_of_file(path)) for path in files), trusted, seen=seen)
     for report in reports:
         print(json.dumps(as_builtins(report)) if as_json else "\n".join(map(_clean, text_of(report))))
+    if keep is not None:
+        _keep(keep, reports)
     raise typer.Exit(EXIT_CODES[worst(reports)])
+
+
+def _keep(folder: Path, reports: Sequence[BundleReport]) -> None:
+    """Put the newest checkpoint of each log into the folder; older ones are proved to be its beginning."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for report in reports:
+        for one in report.checkpoints if report.is_verified else ():
+            name = "".join(letter if letter.isalnum() or letter in ".-" else "_" for letter in one.origin)
+            path = folder / f"{name}{KEPT}"
+            if not path.exists() or _checkpoint(path).size < one.size:
+                path.write_text(one.note, "utf-8")
 
 
 def worst(reports: Sequence[BundleReport]) -> Verdict:

@@ -59,7 +59,10 @@ def finding(fault: Fault, **place: int | str) -> Finding:
 
 
 class CheckpointReport(Struct, frozen=True):
-    """A checkpoint of the bundle and who signed it, as far as the policy knows them. ``root`` is in hexadecimal."""
+    """A checkpoint of the bundle and who signed it, as far as the policy knows them.
+
+    ``root`` is in hexadecimal, ``note`` the signed note as it stands in the bundle.
+    """
 
     feed_id: int
     origin: str
@@ -67,6 +70,7 @@ class CheckpointReport(Struct, frozen=True):
     root: str
     log_key: str
     witnesses: tuple[str, ...]
+    note: str
 
 
 class BundleReport(Struct, frozen=True):

@@ -55,7 +55,7 @@ class Register:
         self._heads.setdefault(record.feed_id, []).append(head)
         self._trees.setdefault(record.feed_id, KnownTree(head.size, head.root))
         self.reports.append(
-            CheckpointReport(record.feed_id, head.origin, head.size, head.root.hex(), log_key, witnesses)
+            CheckpointReport(record.feed_id, head.origin, head.size, head.root.hex(), log_key, witnesses, record.note)
         )
         return faults
 

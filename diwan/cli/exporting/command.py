@@ -56,6 +56,8 @@ def export(
     Anybody checks it with `diwan verify`, offline. It shows no card that the lens does not see.
     """
     wanted = _wanted(hand, lens, table, day, tournament, reason, case, since or [], wait)
+    if wanted.seat is not None and not (reason or token):
+        raise typer.BadParameter("who is not that player says why: it is recorded", param_hint="--reason")
     try:
         path, count = asyncio.run(_export(wanted, output, *_access(address, audit, token, data)))
     except (DiwanError, NotReadyError, NoteMalformed) as error:
