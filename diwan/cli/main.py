@@ -16,6 +16,7 @@ from diwan.cli import (
     scenarios,
     tables,
     token,
+    tournaments,
     up,
     verify,
     witness,
@@ -46,6 +47,7 @@ app.command("prepare")(prepare.prepare)
 app.command("doctor")(doctor.doctor)
 app.command("token")(token.token)
 app.add_typer(tables.app, name="tables")
+app.add_typer(tournaments.app, name="tournaments")
 app.command("play")(play.play)
 app.command("replay")(replay)
 app.command("find")(find.find)

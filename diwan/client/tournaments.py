@@ -13,6 +13,8 @@ from diwan.client.connection import Connection
 from diwan.client.errors import DiwanError
 from diwan.client.streams import PATIENCE_SECONDS, Lasting, is_unknown_version
 from diwan.client.tables import new_request_id
+from diwan.core.tournament.settings import TournamentConfig
+from diwan.wire.tournament import write_tournament_config
 
 type TournamentView = view_pb2.TournamentView
 type OwnEntry = view_pb2.OwnEntry
@@ -34,13 +36,13 @@ class Tournaments:
 
     async def create(
         self,
-        settings: str | tournament_pb2.TournamentConfig | Mapping[str, Any],
+        settings: str | TournamentConfig | tournament_pb2.TournamentConfig | Mapping[str, Any],
         *,
         name: str = "",
         starts_at_ms: int = 0,
         request_id: str | None = None,
     ) -> pb.CreateTournamentResponse:
-        """Announce a tournament; ``settings`` is a template's name, or settings with the fields of TournamentConfig.
+        """Announce a tournament from a template's name, from a record of the core, or from a message or its fields.
 
         ``name`` and ``starts_at_ms`` fill in a template. For back ends and operators.
         """
@@ -49,6 +51,8 @@ class Tournaments:
         )
         if isinstance(settings, str):
             request.template = settings
+        elif isinstance(settings, TournamentConfig):
+            write_tournament_config(request.config, settings)
         elif isinstance(settings, tournament_pb2.TournamentConfig):
             request.config.CopyFrom(settings)
         else:

@@ -21,6 +21,7 @@ from diwan.chassis.access import Role
 from diwan.chassis.embedded.process import EmbeddedError
 from diwan.cli.demo.checks import HandChecks, Result, check_audit, check_copies, check_hands, check_ledger
 from diwan.cli.demo.evidence import Evidence, WalletTotals
+from diwan.cli.demo.floor import play_and_check
 from diwan.cli.demo.games import game_lines
 from diwan.cli.demo.gather import NotSettledError, close_tables, everything_applied, gather, wallet_totals
 from diwan.cli.demo.play import Count, open_tables, play_until
@@ -39,6 +40,9 @@ PLAIN_LINE_SECONDS: Final = 2.0
 def demo(
     hands: Annotated[int, typer.Option(min=1, max=100_000, help="Play at least so many hands.")] = 300,
     tables: Annotated[int, typer.Option(min=1, max=64, help="At so many tables, the games in turn.")] = 5,
+    tournaments: Annotated[
+        bool, typer.Option("--tournaments", help="Play a Sit & Go, a Spin and four tables to paid prizes instead.")
+    ] = False,
     keep: Annotated[
         Path | None, typer.Option(help="Keep the data in this new directory instead of removing it.")
     ] = None,
@@ -51,7 +55,7 @@ def demo(
     signal.signal(signal.SIGTERM, _interrupt)
     data = keep or Path(tempfile.mkdtemp(prefix="diwan-demo-"))
     try:
-        is_well = run_demo(data, hands, tables)
+        is_well = run_floor(data) if tournaments else run_demo(data, hands, tables)
     except (EmbeddedError, OSError) as error:
         typer.echo(f"diwan demo: {error}", err=True)
         raise typer.Exit(1) from None
@@ -95,6 +99,23 @@ def run_demo(
         except KeyboardInterrupt:
             typer.echo("\nstopping ...", err=True)
             raise
+
+
+def run_floor(data: Path) -> bool:
+    """Play tournaments in a data directory and check them; returns whether every check holds."""
+    console = Console(highlight=False)
+    began = time.monotonic()
+    console.print("Starting PostgreSQL, NATS, wallet, table, tournament, bots and audit on this machine ...")
+    with Stack(data, report=_quiet_report, overrides=DEMO_SETTINGS) as stack:
+        console.print(f"Open after {time.monotonic() - began:.1f} s. A Sit & Go, a Spin and an evening at four tables:")
+        try:
+            is_well = asyncio.run(play_and_check(stack, console))
+        except (DiwanError, NotSettledError, TimeoutError) as error:
+            console.print(f"FAULT {error!r}", style="bold red")
+            console.print(f"The services' own words: {_last_words(stack)}")
+            return False
+    console.print("Everything holds." if is_well else "Something does not hold: see FAULT above.")
+    return is_well
 
 
 def _quiet_report(name: str, what: str) -> None:

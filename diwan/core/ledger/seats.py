@@ -141,7 +141,9 @@ def _follow(table: TableSeats, event: TableEvent, cause: str) -> Step:
         seats = TournamentSeats() if chips == "tournament" else None
         return replace(table, is_match=chips == "match", tournament=seats), _NOTHING
     if table.tournament is not None:
-        return replace(table, tournament=follow_tournament(table.tournament, event)), _NOTHING
+        # The audit reads every event; what means nothing to the ledger means nothing here either.
+        is_told = isinstance(event, RELEVANT)
+        return (replace(table, tournament=follow_tournament(table.tournament, event)) if is_told else table), _NOTHING
     if table.is_match and isinstance(event, _OF_HANDS):
         return table, _NOTHING
     match event:

@@ -70,6 +70,16 @@ def test_a_wallet_s_chips_at_a_tournament_s_table_are_a_disagreement():
         followed([*events[:2], SeatFunded(0, 100, "transfer", 1), *events[2:]])
 
 
+def test_who_reads_every_event_comes_to_the_same():
+    """The audit follows tables by all of their events, those that mean nothing to the ledger among them."""
+    table = TableSeats("t")
+    for version, event in enumerate(a_log(), 1):
+        table, requests = follow(table, event, version)
+        assert requests == ()
+
+    assert table == followed(a_log())
+
+
 @pytest.mark.parametrize("kind", [EntrantSeated, EntrantReleased, ChipsAdded])
 def test_what_only_a_tournament_does_leaves_other_tables_as_they_were(kind):
     event = next(each for each in a_log() if isinstance(each, kind))
