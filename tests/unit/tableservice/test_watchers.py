@@ -1,7 +1,10 @@
 """A stream's queue: updates may give way to a snapshot, answers never do, whichever way they come."""
 
+import pytest
+
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1 import view_pb2
+from diwan.core.decider import Rejected
 from services.table.frames import UpdateFrame
 from services.table.watchers import ANSWERS_MAX, FRAMES_MAX, Watcher
 
@@ -62,3 +65,31 @@ def test_answers_that_come_with_updates_are_bounded_like_the_others():
     watcher.tell_with_update(an_answer(0))
     watcher.update(an_update(0))
     assert watcher.is_over
+
+
+def test_a_stream_that_is_let_go_ends_behind_everything_that_was_told():
+    """Who is moved to another table sees how the hand ended first."""
+    moved = Rejected("MOVED_TO_ANOTHER_TABLE")
+    watcher = Watcher(lambda _: [SNAPSHOT])
+    watcher.update(an_update(7))
+    watcher.tell(an_answer(8))
+    watcher.end_behind(moved)
+    watcher.end_behind(Rejected("TOO_LATE"))
+
+    assert watcher.is_over
+    assert pb.PlayResponse.FromString(watcher.take()).update.view.version == 7
+    assert pb.PlayResponse.FromString(watcher.take()).result.request_id == "r8"
+    with pytest.raises(Rejected) as ended:
+        watcher.take()
+    assert ended.value is moved
+
+
+def test_a_reader_who_fell_behind_is_let_go_behind_a_snapshot():
+    watcher = Watcher(lambda _: [SNAPSHOT])
+    for version in range(FRAMES_MAX + 1):
+        watcher.update(an_update(version))
+    watcher.end_behind(Rejected("MOVED_TO_ANOTHER_TABLE"))
+
+    assert pb.PlayResponse.FromString(watcher.take()).update.is_snapshot
+    with pytest.raises(Rejected):
+        watcher.take()
