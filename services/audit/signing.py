@@ -38,6 +38,9 @@ CHECKPOINT_LEAVES: Final = 1_000
 """A checkpoint a second, or as soon as so many leaves have come (RELIABILITY 3.4)."""
 
 RETRY_SECONDS: Final = 1.0
+AWAY_SECONDS: Final = 30.0
+"""Witnesses may take so long to come up before somebody is told."""
+
 NOWHERE: Final = UUID(int=0)
 """The stream of findings that concern no stream."""
 
@@ -56,6 +59,8 @@ class HoldKind(StrEnum):
     """What was signed is not the beginning of the tree."""
     WITNESSES = "WITNESSES_DISAGREE"
     """So many witnesses signed something else that no quorum can be had."""
+    AWAY = "WITNESSES_AWAY"
+    """Too few witnesses have said what they signed last: a machine that was put back would not be noticed."""
     UNREADABLE = "HEAD_UNREADABLE"
     """The file beside the key is damaged."""
 
@@ -99,6 +104,9 @@ class Signer:
         self._alarm = alarm
         self._now_ms = now_ms
         self._last: dict[int, tuple[int, float]] = {}
+        self._again_at: dict[int, float] = {}
+        self._held_since: dict[str, float] = {}
+        self._told: dict[str, HoldKind] = {}
 
     async def run(self) -> None:
         """Sign for as long as the service runs; what fails is tried again."""
@@ -115,6 +123,8 @@ class Signer:
         """Sign what is due now."""
         for row in await self._database.run(lambda c: c.fetch(statements.SIZES)):
             feed_id, size = row["feed_id"], row["size"]
+            if time.monotonic() < self._again_at.get(feed_id, 0.0):
+                continue
             before, at = self._last.get(feed_id, (-1, -CHECKPOINT_SECONDS))
             is_time = time.monotonic() - at >= CHECKPOINT_SECONDS or size - before >= CHECKPOINT_LEAVES
             if size != before and is_time:
@@ -141,24 +151,32 @@ class Signer:
     async def hold(self, feed_id: int, hold: Hold) -> None:
         """Sign nothing more for a log; told once, as an alarm and as a finding."""
         origin = origin_of(self.house, feed_id)
-        known = self.held.get(origin)
+        known, now = self.held.get(origin), time.monotonic()
         self.held[origin] = hold
+        self._again_at[feed_id] = now + RETRY_SECONDS
         _HELD.labels(origin).set(1)
-        if known is not None and known.kind is hold.kind:
+        if known is None or known.kind is not hold.kind:
+            self._held_since[origin] = now
+            _log.warning("register_held", origin=origin, kind=hold.kind, detail=hold.detail)
+        if hold.kind is HoldKind.AWAY and now - self._held_since[origin] < AWAY_SECONDS:
             return
+        if origin in self._told and self._told[origin] is hold.kind:
+            return
+        self._told[origin] = hold.kind
         self._alarm("register", f"{origin} is not signed any more: {hold.kind}: {hold.detail}")
         finding = Finding(feed_id, hold.size, NOWHERE, 0, hold.kind, hold.detail)
         await self._database.run(partial(record_once, finding=finding))
 
     def release(self, origin: str) -> None:
         """Sign again: what was missing is there."""
+        self._told.pop(origin, None)
         if self.held.pop(origin, None) is not None:
             _HELD.labels(origin).set(0)
             _log.warning("register_goes_on", origin=origin)
 
     def _is_final(self, origin: str) -> bool:
         held = self.held.get(origin)
-        return held is not None and held.kind is not HoldKind.BEHIND
+        return held is not None and held.kind not in {HoldKind.BEHIND, HoldKind.AWAY}
 
     async def _asked_witnesses(self, feed_id: int, origin: str) -> Hold | None:
         if self._ask_witnesses is None or feed_id in self._asked:

@@ -123,6 +123,7 @@ class Cosigner:
         self._policy = policy
         self._alarm = alarm
         self._clients = {name: client(one.url) for name, one in policy.witnesses.items() if one.url}
+        self._turns = {name: asyncio.Lock() for name in self._clients}
         if not policy.is_quorum(self._clients):
             raise ValueError(f"the register's policy asks for {policy.threshold}, too few of which have a URL")
         self._sizes: dict[tuple[str, str], int] = {}
@@ -147,14 +148,19 @@ class Cosigner:
         note = Note(head.text, tuple(signed_checkpoint(one.key(origin), head) for one in self._secrets))
         asked = [self._ask(name, question(0, (), note.raw)) for name in self._clients]
         answers = zip(self._clients, await asyncio.gather(*asked, return_exceptions=True), strict=True)
-        ahead: dict[str, int] = {}
+        said: dict[str, int] = {}
         for name, answer in answers:
             if isinstance(answer, Answer):
-                if answer.size is not None and answer.size > signed:
-                    ahead[name] = answer.size
+                if answer.size is not None or answer.status == http.client.OK:
+                    said[name] = answer.size or 0
             elif not isinstance(answer, OSError):
                 raise answer
-        if self._policy.is_quorum(set(self._clients) - ahead.keys()):
+        # Without their signatures nothing is proved anyway, so waiting for their word costs nothing.
+        if not self._policy.is_quorum(said):
+            detail = f"of {', '.join(self._clients)} answered: {', '.join(said) or 'none'}"
+            return Hold(HoldKind.AWAY, detail, signed)
+        ahead = {name: size for name, size in said.items() if size > signed}
+        if self._policy.is_quorum(said.keys() - ahead.keys()):
             return None
         detail = f"signed here was size {signed}; " + ", ".join(f"{name} signed {size}" for name, size in ahead.items())
         return Hold(HoldKind.WITNESSES, detail, signed)
@@ -201,7 +207,8 @@ class Cosigner:
             self._sizes[place] = answer.size
 
     async def _ask(self, name: str, body: bytes) -> Answer:
-        answer = await asyncio.to_thread(self._clients[name].ask, body)
+        async with self._turns[name]:
+            answer = await asyncio.to_thread(self._clients[name].ask, body)
         _ANSWERS.labels(name, str(answer.status)).inc()
         return answer
 

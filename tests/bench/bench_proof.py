@@ -10,6 +10,7 @@ import asyncio
 import tempfile
 import time
 from pathlib import Path
+from random import Random  # noqa: TID251  (tests may use chance)
 from uuid import UUID
 
 import uvloop
@@ -21,7 +22,7 @@ from diwan.chassis.migrate import migrate
 from diwan.cli.stack.stack import Stack
 from diwan.client import connect
 from diwan.core.hashing import feed_leaf
-from diwan.core.log import StreamKind
+from diwan.core.log import LoggedEvent, StreamKind
 from diwan.signing.heads import Heads
 from diwan.signing.notekey import LogSecret
 from services.audit.app import MIGRATIONS
@@ -32,7 +33,7 @@ from services.audit.money import TableExaminer
 from services.audit.register import Register
 from tests.integration.audit.conftest import ListFeed
 from tests.integration.audit.proving import TABLE_FEED, proofs_of
-from tests.unit.verifier.logs import played
+from tests.unit.verifier.logs import PlayedTable
 
 TABLES = 100
 HANDS = 300
@@ -46,8 +47,8 @@ TABLE = {
 }
 
 BATCH = 256
-COPIES = 30
-"""The played table is taken in so many times, each time as another stream."""
+STREAMS = 60
+"""So many tables are played by chance and taken in, one behind the other."""
 
 
 def processor_seconds(pid: int) -> float:
@@ -84,7 +85,7 @@ async def keeping(server: EmbeddedPostgres, where: Path) -> None:
     passwords = await ensure_roles(server.superuser_url, "audit", {r: r for r in (OWNER, *role_memberships("audit"))})
     await migrate(server.url(OWNER, passwords[OWNER], "diwan_audit"), [MIGRATIONS])
     database = await Database.open(server.url("audit_rw", passwords["audit_rw"], "diwan_audit"), size=4)
-    feed = [event for seed in range(COPIES) for event in played(seed, 10, stream=_stream(seed), seats=9).events]
+    feed = [event for seed in range(STREAMS) for event in _played(seed)]
     events = ListFeed(TABLE_FEED, feed).events
     assert events[-1].leaf_hash == feed_leaf(
         TABLE_FEED, len(events), events[-1].event.stream_id.bytes, events[-1].event.version, events[-1].event.hash
@@ -123,8 +124,12 @@ async def signing(database: Database, where: Path, size: int) -> None:
     print(f"a checkpoint of {size:,} leaves: {signed * 1e3:.1f} ms; the proofs of 100 events: {each * 1e3:.1f} ms")
 
 
-def _stream(seed: int) -> UUID:
-    return UUID(int=0x7F0C4A52_95B4_4B52_9B0E_000000000000 + seed)
+def _played(seed: int) -> list[LoggedEvent]:
+    table = PlayedTable(Random(seed), UUID(int=0x7F0C4A52_95B4_4B52_9B0E_000000000000 + seed))
+    table.sit(5)
+    while table.able() >= 2 and len(table.hand_ids) < 12:
+        table.play_hand()
+    return table.events
 
 
 def main() -> None:

@@ -210,6 +210,29 @@ async def test_a_machine_put_back_as_a_whole_is_told_by_its_witnesses_before_it_
         assert await restored.sizes() == [30]
 
 
+async def test_nothing_is_signed_before_a_quorum_of_witnesses_has_said_what_it_signed(
+    audit, table, tmp_path, register_of, monkeypatch
+):
+    """A machine that was put back while its witnesses were away: it waits, for without them nothing is proved anyway."""
+    with witnesses(tmp_path, 3) as running:
+        policy = policy_of(running, 2)
+        for one in running[:2]:
+            one.stop()
+        register = register_of(tmp_path / "log", policy)
+        await audit.take(part(table, 30))
+        for _ in range(2):
+            assert await register.sign() is None
+            assert register.signer.held[ORIGIN].kind is HoldKind.AWAY
+        assert register.alarms == [], "they may be coming up"
+        monkeypatch.setattr("services.audit.signing.AWAY_SECONDS", 0.0)
+        for _ in range(2):
+            assert await register.sign() is None
+        assert [kind for kind, _ in register.alarms] == ["register"]
+        running[1].start()
+        assert (await register.sign()).size == 30
+        assert register.signer.held == {}
+
+
 async def test_one_mistaken_witness_of_three_holds_nothing_up_and_two_do(audit, table, tmp_path, register_of):
     with witnesses(tmp_path, 3) as running:
         register = register_of(tmp_path / "log", policy_of(running, 2))
