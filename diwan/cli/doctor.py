@@ -28,6 +28,8 @@ from diwan.chassis.vault import KEEP_DAYS
 from diwan.cli.running import DEFAULT_DATA, DataOption, program
 from diwan.cli.stack.health import service_is_serving
 from diwan.cli.stack.layout import Addresses, Layout
+from diwan.core.transparency.note import NoteMalformed
+from diwan.witness.folder import Folder, WitnessError
 
 FREE_BYTES_MIN: Final = 1024**3
 OPEN_FILES_MIN: Final = 1024
@@ -147,7 +149,24 @@ def stack_findings(layout: Layout) -> Iterator[Finding]:
         return
     yield Finding("stack", is_well=True, detail=f"kept up by process {addresses.pid}")
     yield secrets_finding(KeyFile(layout.master_key), time.time())
+    yield from register_finding(Folder(layout.witness))
     yield from asyncio.run(_services(layout, addresses))
+
+
+def register_finding(folder: Folder) -> Iterator[Finding]:
+    """Say what the stack's own witness signed last, and whether a log ever contradicted itself before it (P8)."""
+    what, mend = "register", "read docs/operating/register.md"
+    if not folder.key_file.exists():
+        return
+    try:
+        heads = [f"{head.origin} up to {head.size}" for head in folder.heads() if head.size]
+        evidence = folder.evidence()
+    except (WitnessError, NoteMalformed, OSError) as error:
+        yield Finding(what, is_well=False, detail=str(error), mend=mend)
+        return
+    detail = f"witnessed: {', '.join(heads) or 'nothing yet'}"
+    contradicted = f"; {len(evidence)} checkpoints contradict that, in {folder.path / 'evidence'}" if evidence else ""
+    yield Finding(what, not evidence, detail + contradicted, mend)
 
 
 def secrets_finding(keyfile: KeyFile, now: float) -> Finding:

@@ -160,11 +160,14 @@ class Folder:
         """Keep what is about to be signed; on disk when this returns, whole or not at all."""
         self._heads.write(head)
 
+    def evidence(self) -> list[Path]:
+        """Return the signed requests that contradicted a head."""
+        return sorted((self.path / "evidence").iterdir())
+
     def keep_evidence(self, request: bytes) -> Path | None:
         """Keep a signed request that contradicts a head; None once there are enough of them."""
-        folder = self.path / "evidence"
-        path = folder / sha256(request).hexdigest()[:32]
-        if path.exists() or len(list(folder.iterdir())) >= EVIDENCE_MAX:
+        path = self.path / "evidence" / sha256(request).hexdigest()[:32]
+        if path.exists() or len(self.evidence()) >= EVIDENCE_MAX:
             return None
         replace_file(path, request.decode())
         return path

@@ -69,9 +69,8 @@ def _show(options: argparse.Namespace) -> int:
         print(f"{'older key' if number else 'key'}  {key.verifier.text}")
     for head in folder.heads():
         print(f"head  {head.line}", end="")
-    evidence = len(list((options.folder / "evidence").iterdir()))
-    if evidence:
-        print(f"evidence  {evidence} checkpoints that contradict these, in {options.folder / 'evidence'}")
+    if evidence := folder.evidence():
+        print(f"evidence  {len(evidence)} checkpoints that contradict these, in {options.folder / 'evidence'}")
     return 0
 
 
