@@ -143,6 +143,9 @@ def text_of(report: BundleReport) -> Iterator[str]:
         yield f"  register: {checkpoint.origin}, {checkpoint.size} entries, {signed}{cosigned}"
     if report.about:
         yield f"  {report.events} events stand in it; {report.postings} transfers; {report.own_cards} cards of the lens"
+    if report.draws:
+        multiplier = f"; its multiplier is {report.multiplier}" if report.multiplier else ""
+        yield f"  {report.draws} draws of the tournament made again from the secrets that were committed to{multiplier}"
     for hand in report.hands if len(report.hands) < _HANDS_TOLD else ():
         yield f"  {_hand_text(hand)}"
     if len(report.hands) >= _HANDS_TOLD:

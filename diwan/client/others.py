@@ -13,6 +13,8 @@ from diwan.client.connection import Connection
 
 type HandRecord = record_pb2.GetHandRecordResponse
 """A hand's stored events and the wallet's for it, each with its number in its feed."""
+type RecordedEvent = record_pb2.RecordedEvent
+"""A stored event with its number in its feed."""
 type HandFilter = audit_service_pb2.HandFilter
 type FoundHand = audit_service_pb2.FoundHand
 """A hand as the audit's index has it."""
@@ -49,6 +51,17 @@ class Audit:
         """Return all that the audit keeps of a hand that has ended, for a bundle."""
         request = record_pb2.GetHandRecordRequest(hand_id=hand_id, on_behalf_of=player)
         return await self._connection.unary(self._stub.GetHandRecord, request)
+
+    async def tournament_record(self, tournament_id: str, *, page_size: int = 1000) -> AsyncIterator[RecordedEvent]:
+        """Iterate over a tournament's stored events, each with its number in its feed."""
+        request = record_pb2.GetTournamentRecordRequest(tournament_id=tournament_id, page_size=page_size)
+        while True:
+            page = await self._connection.unary(self._stub.GetTournamentRecord, request)
+            for event in page.events:
+                yield event
+            if not page.has_more:
+                return
+            request.after_version = page.events[-1].event.version
 
     async def find_page(
         self, sought: HandFilter | Mapping[str, Any], *, page_size: int = 100, page_token: str = ""

@@ -6,7 +6,8 @@ could enter, or before the draw before it was made (F1, F7).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -15,7 +16,15 @@ from diwan.core.fairness import secret_commitment
 from diwan.core.hashing import chain_start, uuid_text
 from diwan.core.log import LoggedEvent, StreamKind
 from diwan.core.tournament.decide import advance
-from diwan.core.tournament.events import Drawn, TournamentCreated, TournamentEvent
+from diwan.core.tournament.events import (
+    Drawn,
+    HandPlayed,
+    MultiplierDrawn,
+    SeatResult,
+    TableOpened,
+    TournamentCreated,
+    TournamentEvent,
+)
 from diwan.core.tournament.inverse import chance_of, command_of
 from diwan.core.tournament.state import TournamentState
 from diwan.verifier.chain import LogReader
@@ -24,7 +33,11 @@ from diwan.wire.events import is_tournament_event, kind_name
 
 
 class TournamentReport(Struct, frozen=True):
-    """What was found about a tournament, and the tournament as its log tells it."""
+    """What was found about a tournament, and the tournament as its log tells it.
+
+    ``draws`` were made again; ``multiplier`` is a Spin's, 0 where there is none. ``tables`` are the ids of its tables by
+    number, ``played`` what it was told of each hand, by the table's id and the hand's number: its word, to be held against the table's.
+    """
 
     verdict: Verdict
     events: int
@@ -35,6 +48,9 @@ class TournamentReport(Struct, frozen=True):
     rule: Rule | None = None
     expected: str = ""
     found: str = ""
+    multiplier: int = 0
+    tables: Mapping[int, str] = MappingProxyType({})
+    played: Mapping[tuple[str, int], tuple[SeatResult, ...]] = MappingProxyType({})
 
     @property
     def is_verified(self) -> bool:
@@ -50,6 +66,9 @@ class TournamentCheck:
         self.events = 0
         self.commands = 0
         self.draws = 0
+        self.multiplier = 0
+        self.tables: dict[int, str] = {}
+        self.played: dict[tuple[str, int], tuple[SeatResult, ...]] = {}
         self._id = uuid_text(stream_id)
         self._reader = LogReader(chain_start(stream_id, StreamKind.TOURNAMENT))
         self._batch: list[TournamentEvent] = []
@@ -66,6 +85,15 @@ class TournamentCheck:
             self._command_id, self._first = logged.command_id, logged.version
         self._batch.append(event)
         self.events += 1
+        match event:
+            case MultiplierDrawn(times=times):
+                self.multiplier = times
+            case TableOpened(table_no=number, table_id=table_id):
+                self.tables[number] = table_id
+            case HandPlayed(table_no=number, hand_no=hand_no):
+                self.played[self.tables.get(number, ""), hand_no] = event.seats
+            case _:
+                pass
 
     def close_batch(self) -> None:
         """Decide again what the last command came to."""
@@ -77,7 +105,7 @@ class TournamentCheck:
             expected, state = advance(self.state, command_of(batch[0]), chance_of(batch))
         except Rejected as refusal:
             raise Fault(Rule.ACT_REFUSED, self._first, refusal, batch[0]) from refusal
-        except (LookupError, ValueError, TypeError, ArithmeticError, AssertionError) as error:
+        except (LookupError, ValueError, TypeError, ArithmeticError, AssertionError, AttributeError) as error:
             # A forged event can speak of what does not exist; honest ones never come here.
             raise Fault(Rule.IMPOSSIBLE, self._first, "an act that can be decided", error) from error
         for offset, (wanted, found) in enumerate(zip(expected, batch, strict=False)):
@@ -115,15 +143,22 @@ def verify_tournament(stream_id: bytes, events: Iterable[LoggedEvent]) -> Tourna
             check.take(event)
         check.close_batch()
     except Fault as fault:
-        return TournamentReport(
-            fault.verdict,
-            check.events,
-            check.commands,
-            check.draws,
-            check.state,
-            fault.version,
-            fault.rule,
-            fault.expected,
-            fault.found,
-        )
-    return TournamentReport(Verdict.VERIFIED, check.events, check.commands, check.draws, check.state)
+        return _report(check, fault)
+    return _report(check)
+
+
+def _report(check: TournamentCheck, fault: Fault | None = None) -> TournamentReport:
+    return TournamentReport(
+        Verdict.VERIFIED if fault is None else fault.verdict,
+        check.events,
+        check.commands,
+        check.draws,
+        check.state,
+        None if fault is None else fault.version,
+        None if fault is None else fault.rule,
+        "" if fault is None else fault.expected,
+        "" if fault is None else fault.found,
+        check.multiplier,
+        check.tables,
+        check.played,
+    )

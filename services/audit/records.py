@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final
+from uuid import UUID
 
 import msgspec
 
@@ -13,13 +14,17 @@ from diwan.chassis.database import Connection
 from diwan.core.decider import Rejected
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandStarted
-from diwan.core.hashing import uuid_text
+from diwan.core.hashing import uuid_bytes, uuid_text
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import LoggedEvent
 from diwan.wire.events import WireError, decode
 from diwan.wire.stored import prologue_event, settled_events, stored_message, withheld
 from services.audit import statements
 from services.audit.money import TABLE_FEED, WALLET_FEED
+
+TOURNAMENT_FEED: Final = 3
+PAGE_EVENTS: Final = 500
+PAGE_EVENTS_MAX: Final = 1_000
 
 _SEES_ALL_HANDS: Final = frozenset({Role.OPERATOR, Role.AUDITOR, Role.SERVICE})
 _SEES_OTHERS_POSTINGS: Final = frozenset({Role.AUDITOR, Role.SERVICE})
@@ -95,6 +100,26 @@ def record_for(record: HandRecord, caller: Caller, on_behalf_of: str) -> pb.GetH
         last_version=record.last_version,
         events=[*before, *map(_told, own, told), *postings],
         is_posted=record.is_posted,
+    )
+
+
+async def tournament_in(
+    connection: Connection, request: pb.GetTournamentRecordRequest
+) -> pb.GetTournamentRecordResponse:
+    """Return a page of a tournament's events; raises ID_INVALID, PAGE_SIZE_INVALID or TOURNAMENT_NOT_FOUND."""
+    try:
+        stream_id = UUID(bytes=uuid_bytes(request.tournament_id))
+    except ValueError:
+        raise Rejected("ID_INVALID", field="tournament_id") from None
+    if not 0 <= request.page_size <= PAGE_EVENTS_MAX or request.after_version < 0:
+        raise Rejected("PAGE_SIZE_INVALID", max=PAGE_EVENTS_MAX)
+    size = request.page_size or PAGE_EVENTS
+    rows = await connection.fetch(statements.STREAM_PAGE, stream_id, TOURNAMENT_FEED, request.after_version, size + 1)
+    if not rows and not request.after_version:
+        raise Rejected("TOURNAMENT_NOT_FOUND", tournament_id=request.tournament_id)
+    kept = [_kept(row) for row in rows[:size]]
+    return pb.GetTournamentRecordResponse(
+        events=[_told(one, one.event, TOURNAMENT_FEED) for one in kept], has_more=len(rows) > size
     )
 
 

@@ -161,3 +161,8 @@ select f.version >= $2 and not exists (
 from followed_table f where f.table_id = $1
 """
 """Whether a table was followed up to a version, and all that its event asks for is posted."""
+
+STREAM_PAGE: Final = """
+select distinct on (version) * from kept_event where stream_id = $1 and feed_id = $2 and version > $3
+order by version, global_seq limit $4
+"""

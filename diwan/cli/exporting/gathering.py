@@ -28,7 +28,7 @@ UNKNOWN_SECONDS: Final = 3.0
 """How long an id that the audit does not know may be that of a hand that has just ended."""
 
 PROOFS_AT_ONCE: Final = 500
-FEEDS: Final = (1, 2)
+FEEDS: Final = (1, 2, 3)
 
 _LATER: Final = frozenset({"HAND_NOT_SETTLED", "NOT_IN_CHECKPOINT", "CHECKPOINT_NOT_FOUND"})
 
@@ -75,6 +75,10 @@ async def gather(wanted: Wanted, hand_ids: Sequence[str], client_of: ClientOf) -
         opened = await _opened(wanted, hand_id, record, client_of)
         hands.append(_hand_of(hand_id, record, opened))
         _take(events, record, opened)
+    if wanted.about == "tournament":
+        async for one in audit.tournament_record(wanted.subject):
+            source = Source(one.feed_id, one.global_seq, logged_event(one.event), ())
+            events[one.feed_id][one.global_seq] = source
     return await _with_proofs(wanted, audit, hands, events, ends)
 
 

@@ -35,7 +35,8 @@ from diwan.history.bundle import (
 )
 from diwan.history.lenses import own_positions
 from diwan.signing.notekey import NoteKey
-from diwan.verifier.bundle import TABLE_FEED, WALLET_FEED, verify_bundle
+from diwan.verifier.bundle import verify_bundle
+from diwan.verifier.bundled import TABLE_FEED, WALLET_FEED
 from diwan.wire.events import WireError, decode, encode
 from diwan.wire.stored import prologue_event, settled_events
 from tests.unit.verifier.logs import PlayedTable, chained

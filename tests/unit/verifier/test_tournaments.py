@@ -1,0 +1,135 @@
+"""Tournaments are decided again from their bytes, and every draw from the secret that was committed to (F1, F7)."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+
+import pytest
+from msgspec.structs import replace
+
+from diwan.core.tournament import events as e
+from diwan.core.transparency.checkpoint import origin_of
+from diwan.core.transparency.note import KeyType
+from diwan.core.transparency.policy import k_of_n
+from diwan.history.bundle import FORMAT, CheckpointRecord, HeaderRecord, bundle_lines
+from diwan.verifier import Verdict
+from diwan.verifier.bundle import verify_bundle
+from diwan.verifier.tournament import verify_tournament
+from tests.unit.verifier.registers import HOUSE, WITNESSES, Feed, key_of, signed
+from tests.unit.verifier.tournaments import STREAM, TOURNAMENT_ID, simulated, stored
+
+
+@cache
+def played(seed, kind="any"):
+    return simulated(seed, kind)
+
+
+def verified(batches):
+    return verify_tournament(STREAM.bytes, stored(batches))
+
+
+@pytest.mark.parametrize(("seed", "kind"), [*((seed, "spin") for seed in range(4)), (1, "sit"), (2, "any")])
+def test_honest_tournaments_are_verified(seed, kind):
+    report = verified(played(seed, kind).batches)
+    assert report.is_verified, (report.at_version, report.rule, report.expected, report.found)
+    assert report.draws >= 1
+    assert bool(report.multiplier) is (kind == "spin")
+    assert report.played
+
+
+def edited(seed, kind, event_type, change):
+    """Verify a log in which an insider changed the first event of a kind and hashed everything anew."""
+    batches = [list(batch) for batch in played(seed, kind).batches]
+    version = 0
+    for batch in batches:
+        for at, event in enumerate(batch):
+            version += 1
+            if isinstance(event, event_type):
+                batch[at] = change(event)
+                return verified(batches), version
+    raise LookupError(event_type.__name__)
+
+
+@pytest.mark.parametrize(
+    ("event_type", "change", "rules"),
+    [
+        (e.Drawn, lambda one: replace(one, secret=bytes(32)), {"SECRET_DIFFERS"}),
+        (e.Drawn, lambda one: replace(one, secret=b""), {"SECRET_DIFFERS"}),
+        (e.Drawn, lambda one: replace(one, entrants_digest=sha256(b"others").digest()), {"BATCH_DIFFERS"}),
+        (e.MultiplierDrawn, lambda one: replace(one, times=1000), {"BATCH_DIFFERS"}),
+        (e.MultiplierDrawn, lambda one: replace(one, line=(one.line + 1) % 8), {"BATCH_DIFFERS"}),
+        (e.SeatsDrawn, lambda one: replace(one, seats=one.seats[::-1]), {"BATCH_DIFFERS"}),
+        (e.TableOpened, lambda one: replace(one, button=(one.button + 1) % 3), {"BATCH_DIFFERS"}),
+        (e.PoolFixed, lambda one: replace(one, prizes=(one.prizes[0] + 1, *one.prizes[1:])), {"BATCH_DIFFERS"}),
+        (e.TournamentCreated, lambda one: replace(one, commitment=bytes(32)), {"SECRET_DIFFERS"}),
+    ],
+)
+def test_a_forged_draw_is_caught_at_its_place(event_type, change, rules):
+    """F1: another secret, multiplier, seat, button or prize than those that follow from what was committed to."""
+    report, version = edited(1, "spin", event_type, change)
+    assert report.verdict is Verdict.NOT_VERIFIED
+    assert report.rule in rules
+    assert report.at_version == version or event_type is e.TournamentCreated
+
+
+def test_a_forged_result_is_caught():
+    """A stack that a hand did not leave: chips neither come nor go."""
+
+    def richer(one):
+        first = one.seats[0]
+        return replace(one, seats=(replace(first, stack_after=first.stack_after + 100), *one.seats[1:]))
+
+    report, _ = edited(2, "spin", e.HandPlayed, richer)
+    assert report.verdict is Verdict.NOT_VERIFIED
+
+
+def test_a_part_of_a_stream_cannot_be_said_anything_of():
+    events = stored(played(1, "spin").batches)
+    assert verify_tournament(STREAM.bytes, events[3:]).rule == "VERSION_GAP"
+    cut = verify_tournament(STREAM.bytes, events[:-1])
+    assert cut.verdict is Verdict.NOT_VERIFIED, "the last command's batch is cut"
+
+
+# --- in a bundle -----------------------------------------------------------------------------------------------------
+
+
+def bundle_of(batches, subject=TOURNAMENT_ID, events=None):
+    """A bundle of a tournament under a signed checkpoint."""
+    feed = Feed(3, stored(batches) if events is None else events)
+    key = key_of(origin_of(HOUSE, 3), KeyType.ED25519)
+    header = HeaderRecord(FORMAT, HOUSE, "tournament", subject, "public", None)
+    checkpoint = CheckpointRecord(3, signed(feed.head(), key), ())
+    return list(bundle_lines(header, [checkpoint], {3: len(feed.events)}, [], feed.sources(feed.events)))
+
+
+def judged(lines):
+    logs = [key_of(origin_of(HOUSE, 3), KeyType.ED25519).verifier]
+    policy = k_of_n(logs, {name: key.verifier for name, key in WITNESSES.items()}, 2)
+    return verify_bundle(lines, policy)[0]
+
+
+def test_a_spins_bundle_shows_that_its_multiplier_was_drawn():
+    """F1: anybody makes the draw again, from a secret that was committed to before anybody entered."""
+    report = judged(bundle_of(played(3, "spin").batches))
+    assert report.is_verified, [one.text for one in report.findings]
+    assert report.multiplier in {2, 4, 6, 10, 25, 100, 200, 1000}
+    assert report.draws >= 1
+
+
+def test_a_forged_multiplier_is_named_in_its_bundle():
+    batches = [list(batch) for batch in played(3, "spin").batches]
+    for batch in batches:
+        for at, event in enumerate(batch):
+            if isinstance(event, e.MultiplierDrawn):
+                batch[at] = replace(event, times=event.times + 1)
+    report = judged(bundle_of(batches))
+    assert report.verdict is Verdict.NOT_VERIFIED
+    assert report.findings[0].rule == "BATCH_DIFFERS"
+    assert report.findings[0].global_seq > 0
+
+
+def test_a_bundle_of_another_tournament_is_not_one_of_this():
+    report = judged(bundle_of(played(3, "spin").batches, subject="00000000-0000-4000-8000-000000000001"))
+    assert report.verdict is Verdict.CANNOT_SAY
+    assert report.findings[0].rule == "EARLIER_EVENTS_MISSING"
