@@ -2,7 +2,8 @@
 
 import random  # noqa: TID251  (tests may use chance)
 
-from diwan.core.tournament import spin
+from diwan.core.tournament import balancing, spin
+from diwan.core.tournament.seating import room
 from diwan.core.tournament.settings import EntryTerms, Ladder, Level, Payout, TournamentConfig
 from tests.property.tournament_sim import START_MS
 
@@ -82,3 +83,34 @@ def any_field(seed):
         terms = EntryTerms(starts_at_ms=START_MS + 60_000, late_levels=3, re_entries=1)
         return scheduled(size, entries=terms), players, chance.randint(0, 20)
     return scheduled(size, payout=Payout(guarantee=chance.choice((0, 10_000)))), players, 0
+
+
+class MoveWhoever:
+    """A plain balancer to compare with: anybody of a longest table to any seat of a shortest, whenever two tables differ."""
+
+    def __init__(self, monkeypatch, seed):
+        chance = random.Random(seed)
+        monkeypatch.setattr(balancing, "_pair", lambda state, most, least: self.pair(chance, state, most, least))
+        monkeypatch.setattr(balancing, "_least_moved_then_next", lambda _candidate: chance.random())
+        monkeypatch.setattr(balancing, "_opposite_move", lambda _state, _source, _target: None)
+        monkeypatch.setattr(balancing, "gap", lambda _state: 1)
+
+    @staticmethod
+    def pair(chance, state, most, least):
+        tables = [state.tables[number] for number in state.in_play]
+        sources = [t.table_no for t in tables if t.size == most and len(t.leaving) < len(t.sitters)]
+        targets = [t.table_no for t in tables if t.size == least and room(state, t) > 0]
+        return (chance.choice(sources) if sources else None), (chance.choice(targets) if targets else None)
+
+
+def moves_told(simulation):
+    """Return how often players were moved: in all, alone to even out tables, the most of one player, as one line."""
+    entrants = list(simulation.state.entrants.values())
+    moves = sum(entrant.moves for entrant in entrants)
+    alone = sum(entrant.balanced for entrant in entrants)
+    twice = sum(entrant.balanced > 1 for entrant in entrants)
+    return (
+        f"{len(entrants)} players, {simulation.hands} hands, {sum(map(len, simulation.batches))} events: "
+        f"{moves / len(entrants):.3f} moves a player, {alone} of them alone, {twice} players alone more than once, "
+        f"the most of one {max(entrant.moves for entrant in entrants)}"
+    )

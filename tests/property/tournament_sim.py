@@ -88,6 +88,7 @@ class Simulation:
         retry_ms=1500,
         operator=False,
         refuse_rate=0.0,
+        judges_moves=True,
     ):
         self.config = config
         self.chance = random.Random(seed)
@@ -98,6 +99,7 @@ class Simulation:
         self.again, self.chips_every, self.retry_ms = again, chips_every, retry_ms
         self.operator = operator
         self.refuse_rate = refuse_rate
+        self.judges_moves = judges_moves
         self.now = START_MS
         self.heap = []
         self.count = 0
@@ -176,13 +178,15 @@ class Simulation:
         events, after = advance(before, command, self.chance_now())
         if not events:
             return events
-        if self.network.random() < self.crash_rate:  # killed before the append: nothing has happened
+        if (
+            before is not None and self.network.random() < self.crash_rate
+        ):  # killed before the append: nothing has happened
             self.crash()
             return ()
         self.state = after
         self.batches.append(events)
         self.check_batch(before, events)
-        if self.network.random() < self.crash_rate:  # killed after it: nothing was sent
+        if before is not None and self.network.random() < self.crash_rate:  # killed after it: nothing was sent
             self.crash()
             return events
         for number in sorted(o.touched_tables(after, events)):
@@ -355,7 +359,7 @@ class Simulation:
             player = self.state.moves.get(event.move_no)
             name = player.player if player is not None else ""
             self.chosen_seats[(event.table_no, name)] = chosen
-        if isinstance(event, e.MoverChosen):
+        if isinstance(event, e.MoverChosen) and self.judges_moves:
             fewest = min(each.balanced for each in event.candidates)
             chosen = next(each for each in event.candidates if each.player == event.player)
             assert chosen.balanced == fewest, "the same player again although another would do"

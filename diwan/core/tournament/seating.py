@@ -10,7 +10,7 @@ from msgspec import Struct
 from diwan.core.hand.events import Chips, Seat
 from diwan.core.ledger.accounts import named_id
 from diwan.core.tournament import spin
-from diwan.core.tournament.batch import ENTRANTS_LABEL, Batch
+from diwan.core.tournament.batch import Batch
 from diwan.core.tournament.events import (
     MovePurpose,
     MultiplierDrawn,
@@ -23,6 +23,7 @@ from diwan.core.tournament.ladders import with_level_length
 from diwan.core.tournament.settings import Ladder
 from diwan.core.tournament.state import NO_SEAT, TableState, TournamentState
 
+PLACES_LABEL: Final = "places/v1"
 SEATS_LABEL: Final = "seats/v1"
 BUTTON_LABEL: Final = "button/v1"
 
@@ -107,7 +108,7 @@ def seat_field(
     rule: str,
 ) -> None:
     """Draw everybody's table and seat at new tables of even size (TDA R7)."""
-    order = [newcomers[index] for index in batch.order(ENTRANTS_LABEL, len(newcomers))]
+    order = [newcomers[index] for index in batch.order(PLACES_LABEL, len(newcomers))]
     size = batch.state.config.table_size
     if table_purpose == "final":
         size = max(size, batch.state.config.floor.final_table_at)
@@ -151,7 +152,7 @@ def place(batch: Batch, newcomers: Sequence[Newcomer], purpose: MovePurpose, rul
     places = _shortest_places(batch.state, len(newcomers))
     if len(places) < len(newcomers):
         return False
-    order = [newcomers[index] for index in batch.order(ENTRANTS_LABEL, len(newcomers))]
+    order = [newcomers[index] for index in batch.order(PLACES_LABEL, len(newcomers))]
     by_table: dict[int, list[Newcomer]] = {}
     for table_no, newcomer in zip(places, order, strict=True):
         by_table.setdefault(table_no, []).append(newcomer)

@@ -42,7 +42,7 @@ def test_seats_are_drawn_by_the_committed_secret_and_the_list_of_entrants():
     """F7: whoever has the log can draw again."""
     floor = field(20)
     drawn = floor.told(e.Drawn)[0]
-    order = draw_order(drawn.secret, "entrants/v1", TOURNAMENT_ID, 20, seeds={0: drawn.entrants_digest})
+    order = draw_order(drawn.secret, "places/v1", TOURNAMENT_ID, 20, seeds={0: drawn.entrants_digest})
     at_tables = [event.seats for event in floor.told(e.SeatsDrawn)]
 
     assert drawn.secret == sha256((1).to_bytes(8)).digest()
