@@ -55,14 +55,21 @@ CONFIGS = {
 
 
 class TournamentMachine(RuleBasedStateMachine):
-    @initialize(kind=st.sampled_from(sorted(CONFIGS)), seed=st.integers(0, 2**32), players=st.integers(2, 12))
-    def announce(self, kind, seed, players):
+    @initialize(
+        kind=st.sampled_from(sorted(CONFIGS)),
+        seed=st.integers(0, 2**32),
+        players=st.integers(2, 12),
+        is_started=st.booleans(),
+    )
+    def announce(self, kind, seed, players, is_started):
         self.chance = random.Random(seed)
         self.floor = Floor(CONFIGS[kind](), play=False)
         self.count = 0
         for _ in range(players):
             self.enter(is_bot=False)
         self.floor.obey()
+        if is_started and self.floor.config.entries.starts_at_ms:
+            self.floor.tick(self.floor.config.entries.starts_at_ms)
 
     def ask(self, command):
         try:
@@ -85,13 +92,16 @@ class TournamentMachine(RuleBasedStateMachine):
             player = f"bot:{self.count}" if is_bot else f"p{self.count}"
         self.ask(c.Enter(player, is_bot, self.floor.now))
 
+    @precondition(lambda self: self.floor.state.phase == "registering")
     @rule()
     def withdraw(self):
         self.ask(c.Withdraw(self.some_player(), self.floor.now))
 
+    @precondition(lambda self: self.floor.state.is_open and self.floor.state.phase == "playing")
     @rule(kind=st.sampled_from(["rebuy", "add_on"]))
     def buy(self, kind):
-        self.ask(c.BuyExtra(self.some_player(), kind, self.floor.now))
+        for player in sorted(self.floor.state.entrants.keys())[:3]:
+            self.ask(c.BuyExtra(player, kind, self.floor.now))
 
     @rule()
     def pass_time(self):
@@ -128,7 +138,13 @@ class TournamentMachine(RuleBasedStateMachine):
         return len(table.sitters) > 1 and table.clock_no and (is_granted or is_free) and not held
 
     @precondition(lambda self: self.floor.state.phase == "playing")
-    @rule(busts=st.integers(0, 2))
+    @rule(hands=st.integers(1, 6))
+    def play_hands(self, hands):
+        for _ in range(hands):
+            self.play_a_hand(self.chance.choice((0, 0, 1, 1, 2)))
+            if self.chance.random() < 0.5:
+                self.answer_some(4)
+
     def play_a_hand(self, busts):
         tables = [
             table for table in self.floor.state.tables.values() if table.status != "gone" and self.may_deal(table)
@@ -164,7 +180,8 @@ class TournamentMachine(RuleBasedStateMachine):
 
     @rule()
     def remove(self):
-        self.ask(c.Remove(self.some_player(), "op", "because", self.floor.now))
+        if self.chance.random() < 0.3:
+            self.ask(c.Remove(self.some_player(), "op", "because", self.floor.now))
 
     @rule()
     def call_off(self):

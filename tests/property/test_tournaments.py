@@ -17,7 +17,7 @@ def test_a_tournament_ends_with_every_place_and_prize_and_its_log_decides_again(
     assert play(seed).state.is_over
 
 
-@pytest.mark.parametrize("seed", [101, 104, 107])
+@pytest.mark.parametrize("seed", [101, 104, 110])
 def test_nothing_is_lost_where_messages_are_and_the_service_is_killed_between_any_two_steps(seed):
     """Orders get lost, doubled and late, feeds are read twice, the shell forgets everything: the end is whole."""
     played = play(seed, loss=0.1, repeat=0.1, crash=0.02)
