@@ -18,7 +18,15 @@ from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1.table_service_pb2_grpc import TableServiceStub
 from diwan.chassis.access import Role
 from diwan.chassis.embedded import EmbeddedPostgres
-from tests.bench.bench_table import SEATS, measure_echo_alone, open_table, percentile, running, service_environment
+from tests.bench.bench_table import (
+    SEATS,
+    Case,
+    measure_echo_alone,
+    open_table,
+    percentile,
+    running,
+    service_environment,
+)
 from tests.bench.bench_table import measure_tables as measure_ninth_seat
 from tests.integration.table.house import House, a_wallet, has_decision, keys_in, player_of, prepare
 
@@ -136,7 +144,7 @@ async def measure(postgres, folder):
             found["resume"] = await measure_resume(house)
             found["room"] = await measure_room(house)
             for count in (1, 8):
-                rounds = await measure_ninth_seat(house, count, 1000 * count, service.pid, postgres.pid)
+                rounds = await measure_ninth_seat(house, Case(count, 0), 1000 * count, service.pid, postgres.pid)
                 delays = sorted(delay for each in rounds for delay in each.delays)
                 trip = statistics.median([(await measure_echo_alone(600))["p50_ms"] for _ in range(3)])
                 found[count] = (percentile(delays, 0.5), percentile(delays, 0.99), trip)
