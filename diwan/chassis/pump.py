@@ -84,7 +84,8 @@ class Pump:
         if waited_for is not self._waits_for or self._end.done():
             return
         try:
-            while True:
+            # A stream may be cut by what it is told in between.
+            while not self._end.done():
                 if self._writing is None:
                     message = self._source.take()
                     if message is None:
@@ -94,11 +95,11 @@ class Pump:
                     return
                 self._writing = None
                 self._written()
-            if self._source.is_over:
+            if self._source.is_over and not self._end.done():
                 self._end.set_result(None)
         except Exception as error:
             # It belongs to the stream, not to whoever had something to say to it.
-            self._end.set_exception(error)
+            self._cut(error)
 
     def _waits(self, writing: Coroutine[Any, Any, None]) -> bool:
         self._waits_for = None

@@ -50,7 +50,8 @@ async def test_a_bot_goes_after_its_hand_its_seat_is_kept_and_the_person_sits_do
 
 async def act_out(house, table_id, view):
     """Fold the running hand; a bot's decisions are made with a bot's token."""
-    while has_decision(view):
+    hand_no = view.hand.hand_no
+    while has_decision(view) and view.hand.hand_no == hand_no:
         seat = next(each for each in view.seats if each.seat == view.hand.decision.seat)
         async with client_of(house, seat.player, Role.BOT if seat.is_bot else Role.PLAYER) as client:
             await client.tables.act(table_id, view.hand.decision.turn, "fold")

@@ -183,3 +183,17 @@ async def test_a_stream_is_cut_also_where_its_reader_takes_nothing():
         await running
     assert (wire.begun, wire.written, wire.cancelled) == ([b"1"], [], 1)
     source.cut(Rejected("READER_SILENT"))
+
+
+async def test_a_stream_that_is_cut_by_what_a_write_brings_ends_with_that():
+    source = Frames()
+    wire = Wire(is_open=True)
+
+    def cut():
+        source.cut(Rejected("READER_TOO_SLOW"))
+
+    source.waiting.extend([b"1", b"2"])
+    with pytest.raises(Rejected, match="READER_TOO_SLOW"):
+        await Pump(source, wire.write, cut).run()
+
+    assert wire.begun == [b"1"]
