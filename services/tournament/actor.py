@@ -22,6 +22,7 @@ from diwan.core.decider import Rejected
 from diwan.core.tournament.commands import Enter, Tick, TournamentCommand
 from diwan.core.tournament.decide import advance
 from diwan.core.tournament.events import TournamentEvent
+from diwan.core.tournament.registration import free_places
 from diwan.core.tournament.state import TournamentState
 from diwan.core.tournament.timing import next_due_ms
 from services.tournament.clock import Alarm, OwnClock
@@ -295,17 +296,19 @@ class Actor:
         now, state = self.clock.now_ms(), self.state
         if now < self._not_before_ms:
             return None
-        if state.is_open and state.bots < state.bots_wanted:
-            return Enter(bot_name(self.tournament_id, state.entry_count + 1), is_bot=True, now_ms=now)
         due = next_due_ms(state)
-        return Tick(now) if due is not None and due <= now else None
+        if due is not None and due <= now:
+            return Tick(now)
+        if _wants_a_bot(state):
+            return Enter(bot_name(self.tournament_id, state.entry_count + 1), is_bot=True, now_ms=now)
+        return None
 
     def _arm(self) -> None:
         """See to it that the tournament looks after itself when the next thing is due."""
         if self._why_gone is not None:
             return
         state, now = self.state, self.clock.now_ms()
-        due = 0 if state.is_open and state.bots < state.bots_wanted else next_due_ms(state)
+        due = 0 if _wants_a_bot(state) else next_due_ms(state)
         self._alarm.set(None if due is None else max(due, self._not_before_ms), now)
 
     # ---- committing -------------------------------------------------------------------------------------------------
@@ -348,6 +351,10 @@ class Actor:
 
 
 _UNKNOWN: Final = Rejected("UNKNOWN_OUTCOME")
+
+
+def _wants_a_bot(state: TournamentState) -> bool:
+    return state.is_open and state.bots < state.bots_wanted and free_places(state) > 0
 
 
 def _again(known: tuple[bytes, Answer], request: Request) -> Answer | Rejected:

@@ -10,6 +10,7 @@ from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
 from diwan.core.decider import Rejected
 from diwan.core.tournament.commands import Cancel, Pause, Remove, Resume, TournamentCommand
+from diwan.core.tournament.state import TournamentState
 from diwan.wire.stored import stored_message
 from diwan.wire.tournament import write_tournament_config
 from services.tournament import fields
@@ -155,10 +156,20 @@ class TournamentServicer:
 
     # ---- following --------------------------------------------------------------------------------------------------
 
-    async def WatchTournament(self, request: pb.WatchTournamentRequest, call: Call) -> AsyncGenerator[Watcher, None]:
-        """Follow a tournament, and the caller's own seat in it."""
+    async def WatchTournament(
+        self, request: pb.WatchTournamentRequest, call: Call
+    ) -> AsyncGenerator[Watcher | pb.WatchTournamentResponse, None]:
+        """Follow a tournament, and the caller's own seat in it; of one that is over its end is told."""
         player = _viewer(call, request.on_behalf_of)
-        actor = await self._tournaments.get(fields.an_id(request.tournament_id, "tournament_id"))
+        tournament_id = fields.an_id(request.tournament_id, "tournament_id")
+        try:
+            actor = await self._tournaments.get(tournament_id)
+        except Rejected as refusal:
+            if refusal.reason != "TOURNAMENT_OVER":
+                raise
+            for message in _ending(await self._tournaments.state(tournament_id), player):
+                yield message
+            return
         watcher = actor.hub.attach(player, request.after_version)
         try:
             yield watcher
@@ -171,6 +182,14 @@ class TournamentServicer:
         """Tell what is to be pushed to phones, from a cursor on."""
         async for message in self._board.watch(request, call):
             yield message
+
+
+def _ending(state: TournamentState, player: str | None) -> list[pb.WatchTournamentResponse]:
+    """Return what a stream tells of a tournament that is over: how it ended, and a player's own part in it."""
+    update = pb.TournamentUpdate(view=view_message(state), is_snapshot=True)
+    own = None if player is None else own_message(state, player)
+    messages = [pb.WatchTournamentResponse(update=update)]
+    return messages if own is None else [*messages, pb.WatchTournamentResponse(own=own)]
 
 
 def _viewer(call: Call, on_behalf_of: str) -> str | None:

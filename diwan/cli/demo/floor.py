@@ -33,7 +33,7 @@ from diwan.core.tournament.settings import (
 GUEST: Final = "guest"
 HOUSE_CHIPS: Final = 10_000_000
 PLAY_SECONDS: Final = 110.0
-STARTS_IN_MS: Final = 1_500
+STARTS_IN_MS: Final = 4_000
 
 _LEVEL_MS: Final = 2_000
 _HAND: Final = HandSettings(decision_seconds=2)
@@ -87,9 +87,9 @@ def spin() -> TournamentConfig:
     )
 
 
-def scheduled(starts_at_ms: int) -> TournamentConfig:
-    """Return a tournament of 24 at four tables, with antes and a break."""
-    ladder = quick_ladder()
+def scheduled(starts_at_ms: int, *, players: int = 24, level_ms: int = _LEVEL_MS) -> TournamentConfig:
+    """Return a tournament at tables of six, four of them unless told otherwise, with antes and a break."""
+    ladder = quick_ladder(level_ms=level_ms)
     levels = (ladder.levels[0], *[_with_ante(level) for level in ladder.levels[1:]])
     return TournamentConfig(
         name="Evening",
@@ -97,14 +97,14 @@ def scheduled(starts_at_ms: int) -> TournamentConfig:
         hand=_HAND,
         table_size=6,
         players_min=4,
-        players_max=24,
+        players_max=players,
         entry=100,
         fee=10,
         starting_stack=1_000,
         ladder=Ladder(levels=levels, breaks=(Break(after_level=2, duration_ms=500),)),
         entries=EntryTerms(starts_at_ms=starts_at_ms),
         floor=FloorRules(hand_clock_ms=500),
-        bots=BotTerms(up_to=24, after_ms=3_600_000),
+        bots=BotTerms(up_to=players, after_ms=3_600_000),
         tables=_TABLES,
         first_hand_ms=0,
     )
@@ -147,13 +147,13 @@ async def play_and_check(stack: Stack, console: Console) -> bool:
     return all(result.holds for result in results)
 
 
-async def open_floor(client: DiwanClient, guest: DiwanClient) -> Floor:
+async def open_floor(client: DiwanClient, guest: DiwanClient, evening: TournamentConfig | None = None) -> Floor:
     """Announce the tournaments and enter the guest; bots take the other seats."""
     await client.wallet.issue_to_house(HOUSE_CHIPS, reason="what a Spin may draw")
     await guest.wallet.open_account()
-    now = time.time_ns() // 1_000_000
+    evening = evening or scheduled(time.time_ns() // 1_000_000 + STARTS_IN_MS)
     guests = {}
-    for config in (sit_and_go(), spin(), scheduled(now + STARTS_IN_MS)):
+    for config in (sit_and_go(), spin(), evening):
         made = await client.tournaments.create(config)
         tournament_id = made.tournament.tournament_id
 
