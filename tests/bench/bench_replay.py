@@ -180,7 +180,9 @@ async def asked(house, hands, pid, *, as_seat):
     told, plain = Asked(), pb.ListTablesRequest(page_size=1)
     for hand_id, players in hands:
         request = replay_pb2.GetReplayRequest(hand_id=hand_id, eyes=2 if as_seat else 1, page_size=200)
-        who, role = (players[0], Role.PLAYER) if as_seat else ("clerk", Role.OPERATOR)
+        if as_seat:
+            request.on_behalf_of = players[0]
+        who, role = ("phones", Role.BACKEND) if as_seat else ("clerk", Role.OPERATOR)
         began, cpu = time.perf_counter(), cpu_seconds(pid)
         answer = await house.call("GetReplay", request, who, role, seconds=20)
         told.cpu += cpu_seconds(pid) - cpu
