@@ -2,10 +2,16 @@
 
 import asyncio
 import os
+from contextlib import AsyncExitStack
 
 import pytest
 
-from diwan.api.event.v1 import hand_pb2
+from diwan.api.event.v1 import hand_pb2, table_pb2
+from diwan.api.table.v1.replay_pb2 import GetReplayRequest
+from diwan.chassis.access import Role
+from diwan.client import DiwanError
+from tests.integration.table.director import Director
+from tests.integration.table.gamers import client_of
 from tests.integration.table.house import a_house, has_decision, player_of
 from tests.integration.table.recorders import (
     CapsaRecorder,
@@ -17,6 +23,7 @@ from tests.integration.table.recorders import (
     replayed,
     watching,
 )
+from tests.integration.table.test_tournament import Bold
 
 PLAYERS = ("ann", "ben", "cid")
 GAMES = {
@@ -84,6 +91,54 @@ async def test_a_hand_that_outlived_its_process_is_replayed_as_it_was_seen_on_bo
     compared = Compared()
     compared.hold("ann", answer, seen, is_whole=False)
     assert compared["ann views"] >= 4
+
+
+class Contestant(Recorder, Bold):
+    """Plays a tournament's table until it has no seat any more."""
+
+    async def play(self, hands=1_000_000):
+        try:
+            await super().play(hands)
+        except DiwanError as refusal:
+            if refusal.reason not in {"MOVED_TO_ANOTHER_TABLE", "TABLE_CLOSED"}:
+                raise
+
+
+async def test_a_table_of_a_tournament_is_replayed_as_its_players_and_onlookers_had_folded_it(house):
+    """By levels, to its last player; also when the table is closed, and every hand settled by its own end."""
+    director, onlooker, compared = Director(house), Folded(), Compared()
+    table_id = await director.open(game="holdem", start=table_pb2.START_MODE_ON_GRANT)
+    for number, player in enumerate(PLAYERS):
+        await director.seat(table_id, player, number)
+    looking = asyncio.create_task(watching(house, table_id, "onlooker", onlooker))
+    await director.start(table_id)
+    async with AsyncExitStack() as stack:
+        gamers, playing = [], []
+        for number, player in enumerate(PLAYERS):
+            client = await stack.enter_async_context(client_of(house, player))
+            gamers.append(Contestant(await stack.enter_async_context(client.tables.play(table_id)), number))
+            playing.append(asyncio.create_task(gamers[-1].play()))
+        async with asyncio.timeout(60):
+            view = await house.until(table_id, lambda view: len(view.seats) == 1, seconds=60)
+            await until_seen(onlooker, view)
+            await director.close(table_id)
+            await asyncio.gather(*playing)
+    looking.cancel()
+    for hand_id in gamers[0].hands:
+        looked = await house.call(
+            "GetReplay",
+            GetReplayRequest(hand_id=hand_id, eyes="REPLAY_EYES_AUDITOR", reason="test", page_size=200),
+            "inspector",
+            Role.AUDITOR,
+        )
+        assert looked.is_ended
+        dealt = {private.seat for private in looked.moments[0].private}
+        for number, (player, each) in enumerate(zip(PLAYERS, gamers, strict=True)):
+            if number in dealt:
+                compared.hold("seat", await replayed(house, hand_id, player), each.folded, is_whole=False)
+        compared.hold("onlooker", await replayed(house, hand_id, "onlooker"), onlooker, is_whole=False)
+    assert compared["seat views"] > 5
+    assert compared["onlooker views"] > 5
 
 
 async def until_seen(seen, view):
