@@ -243,7 +243,10 @@ def want_bots(batch: Batch) -> None:
 
 def close(batch: Batch, cause: CloseCause) -> None:
     """Close registration; the order in which tables will be broken is published with it (WSOP R66)."""
-    order = tuple(sorted(batch.state.in_play, reverse=True))
+    state = batch.state
+    # Before seats are drawn there are no tables yet, but it is known how many there will be.
+    coming = range(1, -(-(state.accepted + state.open_entries) // state.config.table_size) + 1)
+    order = tuple(sorted(state.in_play or coming, reverse=True))
     batch.add(RegistrationClosed(cause, order, batch.now_ms))
 
 

@@ -77,7 +77,8 @@ def next_due_ms(state: TournamentState) -> int | None:
 
 
 def _waits_for_entries(state: TournamentState) -> bool:
-    return state.is_closed and state.open_entries > 0
+    """Say whether the start waits for the wallet's answers rather than for its time."""
+    return state.open_entries > 0 and (state.is_closed or state.accepted < state.config.players_min)
 
 
 def _playing_dues(state: TournamentState) -> list[int]:

@@ -196,7 +196,7 @@ def test_a_table_is_broken_as_soon_as_everybody_fits_at_one_fewer():
     floor = field(28)
     floor.bust_down_to(27)
 
-    assert floor.told(e.RegistrationClosed)[0].breaking_order == ()
+    assert floor.told(e.RegistrationClosed)[0].breaking_order == (4, 3, 2, 1)
     assert [event.table_no for event in floor.told(e.TableBreaking)] == [4]
     assert sizes(floor) == [9, 9, 9]
     assert {event.rule for event in floor.told(e.SeatsDrawn)} == {"TDA R7", "TDA R10"}
