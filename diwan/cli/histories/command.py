@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Annotated, Any, Final, TextIO
 
@@ -203,6 +203,7 @@ def _phh(read: ReadHand, names: Names, number: int) -> str:
     at = moment(read.entries[0].recorded_at_ms)
     about: dict[str, Any] = {
         "table": names.table_name(read.about.table_name) or names.table(read.about.table_id),
+        "time": time(at.hour, at.minute, at.second),
         "time_zone": "UTC",
         "day": at.day,
         "month": at.month,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from diwan.core.cards import Card, format_card
-from diwan.core.hashing import uuid_bytes
+from diwan.core.hashing import hashed, uuid_bytes
 from diwan.history.exports.record import Act, Board, Line, NotWritable, PokerHand, Post, Returned, Shown
 from diwan.history.exports.times import moment
 
@@ -65,8 +65,14 @@ def write(hand: PokerHand) -> str:
 
 
 def number_of(any_id: str) -> int:
-    """Return the number, below 2^63, that stands for an id here; 0 for none."""
-    return int.from_bytes(uuid_bytes(any_id)[:8], "big") >> 1 if any_id else 0
+    """Return the number, below 2^63, that stands for an id here: of a UUID its first 63 bits; 0 for none."""
+    if not any_id:
+        return 0
+    try:
+        raw = uuid_bytes(any_id)
+    except ValueError:
+        raw = hashed("export number/v1", any_id)
+    return int.from_bytes(raw[:8], "big") >> 1
 
 
 def readable(names: Sequence[str], allowed: str = "_-.") -> tuple[str, ...]:
