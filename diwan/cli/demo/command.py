@@ -25,6 +25,7 @@ from diwan.cli.demo.floor import play_and_check
 from diwan.cli.demo.games import game_lines
 from diwan.cli.demo.gather import NotSettledError, close_tables, everything_applied, gather, wallet_totals
 from diwan.cli.demo.play import Count, open_tables, play_until
+from diwan.cli.demo.registered import check_register, read_register
 from diwan.cli.demo.story import hand_story
 from diwan.cli.running import program
 from diwan.cli.stack.stack import Stack, print_report, undisturbed
@@ -141,8 +142,12 @@ async def _play_and_check(
 
 async def _check(client: DiwanClient, stack: Stack, totals: list[WalletTotals], count: Count, console: Console) -> bool:
     evidence = await gather(client, stack, totals)
+    policy, registered = await read_register(client, stack)
     checked = await asyncio.to_thread(check_hands, evidence)
-    results = [*checked.results, check_ledger(evidence), check_copies(evidence), check_audit(evidence, checked.hands)]
+    results = [
+        *(*checked.results, check_ledger(evidence), check_copies(evidence), check_audit(evidence, checked.hands)),
+        check_register(policy, registered),
+    ]
     for result in results:
         _print_result(console, result)
     console.print()

@@ -22,8 +22,9 @@ CHECKS = (
     r"every act decided again by the rules: \d+ acts",
     r"every commitment and shown card proved: \d+ cards",
     r"ledger sums to zero and every seat's escrow is its stack: \d+ escrows at 2 moments",
-    r"the bus copy read back equals the store: \d+ messages of 2 feeds",
+    r"the bus copy read back equals the store: \d+ messages of 3 feeds",
     r"the independent audit agrees: \d+ hands verified",
+    r"every event is in the register, under a witness's signature: \d+ events in 2 logs",
 )
 
 
