@@ -64,6 +64,14 @@ class Fold:
         # The table after each of the newest batches, as spectators may have to see it; with the cards shown in it.
         self._trail: deque[tuple[TableState, dict[int, Card]]] = deque(maxlen=SPECTATOR_DELAY_MAX + 1)
 
+    @classmethod
+    def going_on(cls, state: TableState, last: StoredEvent) -> "Fold":
+        """Begin with a table as it stood between two hands, behind the event ``last``."""
+        fold = cls()
+        fold.state, fold.version, fold.recent = state, last.version, [last]
+        fold._last_ms, fold._command = last.recorded_at_ms, last.command_id
+        return fold
+
     def behind(self) -> list[tuple[TableState, dict[int, Card]]]:
         """Return the table as spectators have been shown it, and after each batch since but the last (S8).
 

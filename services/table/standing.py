@@ -1,11 +1,14 @@
-"""How tables stood between hands, kept now and then: what lies before an old hand need not be folded anew (H5).
+"""How tables stood between hands: what lies before a hand need not be folded anew (H5).
 
-What is kept is a copy. One that is missing, of another shape or damaged costs time and nothing else.
+A process that takes a table over begins with its newest copy from before its last hand; older ones, one in so many events, are for replays. What is kept is a copy. One that is
+missing, of another shape or of other code, or damaged costs time and nothing else.
 """
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Final, get_type_hints
 from uuid import UUID
 
@@ -14,6 +17,7 @@ import msgspec
 import structlog
 from msgspec.structs import replace
 
+import diwan.core
 from diwan.chassis.alarms import raise_alarm
 from diwan.chassis.database import Connection, Database
 from diwan.chassis.store import EventStore, StoredEvent
@@ -26,13 +30,15 @@ from diwan.wire.events import decode
 from services.table.loaded import BrokenStream
 
 EVENTS_BETWEEN: Final = 128
-"""So many events at most are folded before a hand, give or take a hand: a millisecond or two."""
+"""So many events at most are folded before an old hand, give or take a hand: a millisecond or two."""
 
 EVENTS_AT_ONCE: Final = 2_000
 """So many may be folded for any number of callers at once."""
 
 EVENTS_A_READ: Final = 500
 """Read and folded in one go while reading back; live tables are served in between."""
+
+NEWEST_KEPT: Final = 2
 
 WAITING_MAX: Final = 1_000
 """Copies that wait to be written; beyond that new ones are left out, as any may be."""
@@ -46,8 +52,17 @@ _Kept: Final[Any] = msgspec.defstruct(
 """A table without its hand: the next one begins by an event that says all of it."""
 
 _DECODER: Final = msgspec.msgpack.Decoder(_Kept)
-LAYOUT: Final = sha256(repr(msgspec.inspect.type_info(_Kept)).encode()).digest()[:8]
-"""Changes with every field of the state, so that nothing is read as what it was not written as."""
+
+
+def _code() -> bytes:
+    """Return all that says what an event does to a table."""
+    folder = Path(diwan.core.__file__).parent
+    return b"".join([path.read_bytes() for path in sorted(folder.rglob("*.py"))])
+
+
+LAYOUT: Final = sha256(repr(msgspec.inspect.type_info(_Kept)).encode() + _code()).digest()[:8]
+"""Changes with every field of the state, and with every word of the code that folds it: no table is ever played on from
+what other code made of its log."""
 
 _BEFORE: Final = """
 select version, stream_hash, body, digest from table_standing
@@ -59,7 +74,23 @@ on conflict (table_id, version) do update
 set layout = excluded.layout, stream_hash = excluded.stream_hash, body = excluded.body, digest = excluded.digest
 """
 
+_SUPERSEDE: Final = "delete from table_standing where table_id = $1 and version = $2"
+_NEWEST: Final = """
+select s.* from unnest($1::uuid[]) as wanted(table_id), lateral (
+    select table_id, version, stream_hash, body, digest from table_standing
+    where table_id = wanted.table_id and layout = $2 and version < (
+        select first_version from hand_index where table_id = wanted.table_id order by hand_no desc limit 1)
+    order by version desc limit 1) s
+"""
+
 type _Row = tuple[UUID, int, bytes, bytes, bytes, bytes]
+
+
+class Copy(msgspec.Struct, frozen=True):
+    """A table as it stood between two hands, with the hash of the last event that is folded in."""
+
+    state: TableState
+    stream_hash: bytes
 
 
 def written(state: TableState) -> bytes:
@@ -84,25 +115,37 @@ class Standing:
         self._database = database
         self._store = store
         self._kept_at: dict[UUID, int] = {}
-        self._rows: asyncio.Queue[_Row] = asyncio.Queue(WAITING_MAX)
         self._long = asyncio.Lock()
+        # Versions of the newest copies, which are kept for whoever takes the table over.
+        self._passing: dict[UUID, list[int]] = {}
+        self._rows: asyncio.Queue[tuple[_Row, int]] = asyncio.Queue(WAITING_MAX)
 
     # ---- keeping ----------------------------------------------------------------------------------------------------
 
     def note(self, table_id: UUID, state: TableState, stream_hash: bytes) -> None:
-        """Keep a table as it stands now, if none of its hands runs and the last copy is long ago."""
-        if state.is_running or state.version - self._kept_at.get(table_id, -EVENTS_BETWEEN) < EVENTS_BETWEEN:
+        """Keep a table as it stands now, if none of its hands runs.
+
+        The newest two are always there: who takes the table over begins before its last hand, which may have ended. Of
+        the others one in `EVENTS_BETWEEN` stays.
+        """
+        if state.is_running or self._rows.full():
             return
-        if self._rows.full():
-            return
-        self._kept_at[table_id] = state.version
+        passing, superseded = self._passing.setdefault(table_id, []), 0
+        passing.append(state.version)
+        if len(passing) > NEWEST_KEPT:
+            oldest = passing.pop(0)
+            if oldest - self._kept_at.get(table_id, -EVENTS_BETWEEN) >= EVENTS_BETWEEN:
+                self._kept_at[table_id] = oldest
+            else:
+                superseded = oldest
         body = written(state)
         digest = _digest(table_id, state.version, stream_hash, body)
-        self._rows.put_nowait((table_id, state.version, LAYOUT, stream_hash, body, digest))
+        self._rows.put_nowait(((table_id, state.version, LAYOUT, stream_hash, body, digest), superseded))
 
     def forget(self, table_id: UUID) -> None:
         """Let a table go that lives here no more."""
         self._kept_at.pop(table_id, None)
+        self._passing.pop(table_id, None)
 
     async def keep_writing(self) -> None:
         """Write what was noted, for as long as the service runs."""
@@ -113,8 +156,26 @@ class Standing:
             try:
                 await self._database.run(partial(_write, rows))
             except Exception as error:
-                # A copy that is not kept costs time when an old hand is asked for, and nothing else.
+                # A copy that is not kept costs time, and nothing else.
                 _log.warning("standing_not_kept", rows=len(rows), error=repr(error))
+
+    # ---- taking over ------------------------------------------------------------------------------------------------
+
+    async def newest(self, table_ids: Sequence[UUID]) -> dict[UUID, Copy]:
+        """Return each table's newest whole copy from before its last hand, of those that have one.
+
+        So whatever a table shows of that hand, running or ended, comes from its log.
+        """
+        rows = await self._database.run(lambda c: c.fetch(_NEWEST, table_ids, LAYOUT))
+        found = {}
+        for table_id, version, stream_hash, body, digest in rows:
+            state = _whole(table_id, version, stream_hash, body, digest)
+            if state is None:
+                raise_alarm("standing", f"table {table_id}: the copy at version {version} is damaged")
+            else:
+                found[table_id] = Copy(state, stream_hash)
+                self._kept_at[table_id] = version
+        return found
 
     # ---- reading back -----------------------------------------------------------------------------------------------
 
@@ -147,13 +208,9 @@ class Standing:
             if row is None:
                 return None
             before, stream_hash, body, digest = row
-            try:
-                if _digest(table_id, before, stream_hash, body) == digest:
-                    state = read(body)
-                    if state.version == before and state.table_id == str(table_id):
-                        return state, stream_hash
-            except msgspec.MsgspecError:
-                pass
+            state = _whole(table_id, before, stream_hash, body, digest)
+            if state is not None:
+                return state, stream_hash
             raise_alarm("standing", f"table {table_id}: the copy at version {before} is damaged")
 
     async def _folded(
@@ -190,11 +247,24 @@ class Standing:
         if not self._rows.full():
             body = written(state)
             digest = _digest(table_id, state.version, following.prev_hash, body)
-            self._rows.put_nowait((table_id, state.version, LAYOUT, following.prev_hash, body, digest))
+            self._rows.put_nowait(((table_id, state.version, LAYOUT, following.prev_hash, body, digest), 0))
 
 
-async def _write(rows: list[_Row], connection: Connection) -> None:
-    await connection.executemany(_KEEP, rows)
+async def _write(rows: list[tuple[_Row, int]], connection: Connection) -> None:
+    await connection.executemany(_KEEP, [row for row, _ in rows])
+    if gone := [(row[0], superseded) for row, superseded in rows if superseded]:
+        await connection.executemany(_SUPERSEDE, gone)
+
+
+def _whole(table_id: UUID, version: int, stream_hash: bytes, body: bytes, digest: bytes) -> TableState | None:
+    """Return the state of a copy, None where it is not what was kept of this table at this version."""
+    if _digest(table_id, version, stream_hash, body) != digest:
+        return None
+    try:
+        state = read(body)
+    except msgspec.MsgspecError:
+        return None
+    return state if state.version == version and state.table_id == str(table_id) else None
 
 
 async def _nearest_row(table_id: UUID, before: int, connection: Connection) -> asyncpg.Record | None:

@@ -78,7 +78,7 @@ class Tables:
         self._owner = f"{instance}{_LIFE}{secrets.token_hex(4)}"
         self._actors: dict[UUID, Actor] = {}
         self._opening: dict[UUID, asyncio.Future[Actor | None]] = {}
-        self._loader = Loader(store, vault, self._owner)
+        self._loader = Loader(store, vault, standing, self._owner)
         self._hands: OrderedDict[str, HandPlace] = OrderedDict()
         self._seated: dict[str, set[UUID]] = {}
         self._quarantined: dict[UUID, float] = {}

@@ -175,6 +175,11 @@ class NoCopies:
         return None
 
 
+class Uncopied(Standing):
+    async def newest(self, _table_ids):
+        return {}
+
+
 class NoExclusions:
     async def of(self, _player):
         return Kept()
@@ -206,7 +211,7 @@ class Room:
         self.store = MemoryStore()
         self.vault = MemoryVault()
         index, pace, buy_ins = MemoryIndex(self.store), NoLimit(), BuyIns(RichWallet())
-        standing = Standing(NoCopies(), self.store)
+        standing = Uncopied(NoCopies(), self.store)
         self.tables = Tables(self.store, self.vault, index, buy_ins, Names(), "soak", standing)
         openings = Openings(self.tables, self.store, self.vault)
         hands = Hands(self.tables, openings, self.store, index)

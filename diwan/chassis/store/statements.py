@@ -72,9 +72,12 @@ select stream_id, version, event_id, command_id, epoch, type_id, schema_v, recor
 from event where stream_id = $1 and version > $2 order by version limit $3
 """
 
+# Stream by stream along the key, however many are asked for and whatever the planner thinks of their length.
 READ_MANY: Final = """
-select stream_id, version, event_id, command_id, epoch, type_id, schema_v, recorded_at_ms, body, prev_hash, hash
-from event where stream_id = any($1::uuid[]) order by stream_id, version
+select e.* from unnest($1::uuid[], $2::bigint[]) with ordinality as wanted(stream_id, after, place), lateral (
+    select stream_id, version, event_id, command_id, epoch, type_id, schema_v, recorded_at_ms, body, prev_hash, hash
+    from event where stream_id = wanted.stream_id and version > wanted.after order by version offset 0) e
+order by wanted.place, e.version
 """
 
 _HEAD: Final = """

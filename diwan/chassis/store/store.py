@@ -122,9 +122,12 @@ class EventStore:
         lease = timedelta(seconds=lease_seconds)
         return await self.database.run(lambda c: _claim_many(c, stream_ids, owner, lease, first_event))
 
-    async def read_many(self, stream_ids: Sequence[UUID]) -> list[StoredEvent]:
-        """Return all events of streams, stream by stream in order; for streams whose length the caller knows."""
-        rows = await self.database.run(lambda c: c.fetch(statements.READ_MANY, stream_ids))
+    async def read_many(self, after: Mapping[UUID, int]) -> list[StoredEvent]:
+        """Return the events of streams behind a version of each, stream by stream in order.
+
+        For streams whose length the caller knows.
+        """
+        rows = await self.database.run(lambda c: c.fetch(statements.READ_MANY, list(after), list(after.values())))
         return [StoredEvent(*row) for row in rows]
 
     async def renew_leases(
