@@ -67,6 +67,8 @@ def settings_of(service: str, layout: Layout, places: Places) -> dict[str, str]:
     if service == "audit":
         settings["register_key_file"] = str(layout.register_key)
         settings["register_policy_file"] = str(layout.register_policy)
+        if layout.register_old_key.exists():
+            settings["register_old_key_file"] = str(layout.register_old_key)
     if service == "tournament":
         settings["draw_secret_database_url"] = url("draw_secret_rw")
         settings["master_key_file"] = str(layout.draw_key)

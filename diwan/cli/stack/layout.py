@@ -45,6 +45,11 @@ class Layout:
         return self.root / "keys" / "register.key"
 
     @property
+    def register_old_key(self) -> Path:
+        """The secret before, while both sign; somebody puts it there to rotate, and takes it away again."""
+        return self.root / "keys" / "register.old.key"
+
+    @property
     def register_policy(self) -> Path:
         """Whom to trust of the register: logs, witnesses and their quorum (C2SP tlog-policy)."""
         return self.root / "register" / "policy"

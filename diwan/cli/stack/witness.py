@@ -25,6 +25,8 @@ _MADE_HERE: Final = "# Written anew at every start of this stack. Replace this l
 def prepare_witness(layout: Layout, address: str, house: str = HOUSE) -> Folder:
     """Make the register's secret, the witness and the policy where they are missing; the witness knows every log."""
     logs = log_keys(LogSecret.load_or_generate(layout.register_key), house)
+    if layout.register_old_key.exists():
+        logs += log_keys(LogSecret.load(layout.register_old_key), house)
     folder = Folder(layout.witness)
     if not folder.key_file.exists():
         folder.init(f"{house}/witness")

@@ -17,6 +17,7 @@ from diwan.chassis.settings import ServiceSettings
 from diwan.cli.prepare import variable_of
 from diwan.cli.stack.layout import SERVICES
 from diwan.cli.stack.prepare import roles_of
+from diwan.core.transparency.policy import parse_policy
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
@@ -133,3 +134,13 @@ def test_the_image_runs_as_a_number_that_is_not_root_and_pins_what_it_installs()
     assert "--require-hashes" in text
     for path in re.findall(r"^COPY (?!--from)(.*) \S+$", text, re.MULTILINE):
         assert all((DEPLOY.parent / each).exists() for each in path.split())
+
+
+def test_the_register_s_policy_is_one_and_is_mounted_where_the_audit_reads_it():
+    policy = parse_policy((DEPLOY / "register.policy").read_text())
+    assert policy.is_quorum(())
+    where = environment("audit")["DIWAN_AUDIT_REGISTER_POLICY_FILE"]
+    assert f"./register.policy:{where}:ro" in COMPOSE["services"]["audit"]["volumes"]
+    heads = environment("audit")["DIWAN_AUDIT_REGISTER_HEADS_DIR"]
+    volumes = [volume.split(":")[1] for volume in COMPOSE["services"]["audit"]["volumes"] if volume[0] not in "./"]
+    assert any(heads.startswith(f"{volume}/") for volume in volumes), "what was signed last outlives the container"
