@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Annotated, Any, Final, TextIO
@@ -155,8 +155,19 @@ async def write_all(
         return await _each(hands, lambda read, number: file.write(write(read, names, number)), left_out)
 
 
-def _opened(output: Path | None) -> AbstractContextManager[TextIO]:
-    return nullcontext(sys.stdout) if output is None else output.open("w", encoding="utf-8", newline="\n")
+@contextmanager
+def _opened(output: Path | None) -> Iterator[TextIO]:
+    """Open the file: it stands under its name when it is whole, and not before."""
+    if output is None:
+        yield sys.stdout
+        return
+    draft = output.with_name(f".{output.name}.new")
+    try:
+        with draft.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        draft.replace(output)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 async def _each(

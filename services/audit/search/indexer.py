@@ -32,6 +32,7 @@ VERSION: Final = 1
 IDLE_SECONDS: Final = 0.5
 RETRY_SECONDS: Final = 1.0
 HANDS_AT_ONCE: Final = 64
+HANDS_FREED_AT_ONCE: Final = 5_000
 TABLES_KNOWN_MAX: Final = 10_000
 WAITING_COUNTED_MAX: Final = 1_000
 WHY_CHARACTERS_MAX: Final = 2_000
@@ -78,17 +79,24 @@ class HandIndexer:
             await asyncio.sleep(IDLE_SECONDS)
 
     async def begin(self) -> None:
-        """Empty an index that another version of this program made."""
+        """Empty an index that another version of this program made, an older or a newer one."""
 
-        async def work(connection: Connection) -> None:
+        async def work(connection: Connection) -> bool:
+            # Who comes second finds it begun: else what was read meanwhile would be lost.
+            await connection.execute(statements.ONE_AT_A_TIME)
             made_by = await connection.fetchval(statements.MADE_BY)
             if made_by == VERSION:
-                return
+                return False
             await connection.execute(statements.BEGIN_ANEW)
             await connection.execute(statements.MADE_BY_US, VERSION)
             _log.info("index_begun", version=VERSION, before=made_by)
+            return True
 
-        await self._database.run(work)
+        if await self._database.run(work):
+            self._tables.clear()
+        # What a newer version has read is due again; in parts, for there may be millions.
+        while await self._database.run(lambda c: c.fetchval(statements.READ_BY_A_NEWER, VERSION, HANDS_FREED_AT_ONCE)):
+            pass
 
     async def index_due(self) -> int:
         """Read some of the hands that are due; returns how many."""

@@ -2,10 +2,21 @@
 
 from typing import Final
 
+ONE_AT_A_TIME: Final = "select pg_advisory_xact_lock(hashtext('diwan/audit/index'))"
 MADE_BY: Final = "select version from index_state"
 BEGIN_ANEW: Final = "truncate hand_index, hand_player, hand_not_indexed"
 MADE_BY_US: Final = """
 insert into index_state (version) values ($1) on conflict (is_one) do update set version = excluded.version
+"""
+
+READ_BY_A_NEWER: Final = """
+with newer as (
+    select stream_id, first_version from hand where last_version is not null and index_version > $1 limit $2
+), freed as (
+    update hand set index_version = 0 from newer
+    where hand.stream_id = newer.stream_id and hand.first_version = newer.first_version returning 1
+)
+select count(*) from freed
 """
 
 DUE: Final = """

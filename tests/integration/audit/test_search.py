@@ -206,6 +206,22 @@ async def test_a_program_of_another_version_makes_the_index_anew(audit, table, m
     assert await found(audit) == before, "the same version leaves it as it is"
 
 
+async def test_an_older_program_makes_the_index_anew_too(audit, table, monkeypatch):
+    """Going back to the version of before: what the newer one has read is read again, all of it."""
+    monkeypatch.setattr(indexer, "VERSION", 2)
+    await index(audit, table.events)
+    before = await found(audit)
+    monkeypatch.setattr(indexer, "VERSION", 1)
+    monkeypatch.setattr(indexer, "HANDS_FREED_AT_ONCE", 2)
+    older = HandIndexer(audit.database)
+    await asyncio.gather(older.begin(), HandIndexer(audit.database).begin())
+    assert await found(audit) == []
+    while await older.index_due():
+        pass
+    assert await found(audit) == before
+    assert len(before) == len(table.hand_ids)
+
+
 async def test_two_processes_share_the_hands_and_read_each_once(audit):
     table = played(77, 12)
     await audit.take(ListFeed(TABLE_FEED, table.events))

@@ -245,3 +245,18 @@ async def test_what_a_format_cannot_tell_is_counted_with_its_reason(tmp_path):
         assert times == len(house.table.hand_ids)
     for form in ("jsonl", "parquet"):
         assert await house.write(form, tmp_path / form) == (len(house.table.hand_ids), Counter())
+
+
+async def test_a_text_stands_under_its_name_when_it_is_whole(tmp_path, monkeypatch):
+    house = House(played(105, 2))
+    await house.write("jsonl", tmp_path / "out")
+    before = (tmp_path / "out").read_text()
+
+    def cut_short(*_, **__):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(export_hands.native, "hand_lines", cut_short)
+    with pytest.raises(OSError, match="no space"):
+        await house.write("jsonl", tmp_path / "out")
+    assert (tmp_path / "out").read_text() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
