@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import termios
 import tty
@@ -25,7 +26,8 @@ KEYS: Final[Mapping[bytes, str]] = {
     b"h": "help",
 }
 
-_KEY_BYTES: Final = 16
+_KEY_BYTES: Final = 64
+_SEQUENCE: Final = re.compile(rb"\x1b\[[0-9;]*[A-Za-z~]").match
 
 
 class Walk:
@@ -143,9 +145,26 @@ def single_keys(file: int) -> Iterator[Callable[[], bytes]]:
     before = termios.tcgetattr(file)
     tty.setcbreak(file)
     try:
-        yield lambda: os.read(file, _KEY_BYTES)
+        yield Keys(lambda: os.read(file, _KEY_BYTES))
     finally:
         termios.tcsetattr(file, termios.TCSADRAIN, before)
+
+
+class Keys:
+    """Gives keys one by one, however many of them a read brings; nothing at the end of the input."""
+
+    def __init__(self, read: Callable[[], bytes]) -> None:
+        self._read = read
+        self._waiting = b""
+
+    def __call__(self) -> bytes:
+        """Return the next key: a byte, or the sequence of a key that has one."""
+        if not self._waiting:
+            self._waiting = self._read()
+        sequence = _SEQUENCE(self._waiting)
+        size = 1 if sequence is None else sequence.end()
+        key, self._waiting = self._waiting[:size], self._waiting[size:]
+        return key
 
 
 def asked_number(read_key: Callable[[], bytes], prompt: str) -> str:

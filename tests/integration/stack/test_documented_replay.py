@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from diwan.chassis.access import Role
 from diwan.cli.main import app
 from diwan.client import connect
+from tests.integration.stack.typing_at import Typist
 
 PAGE = Path(__file__).parents[3] / "docs/operating/replay.md"
 COMMANDS = [
@@ -68,3 +69,25 @@ def test_every_command_of_the_page_answers_a_complaint(open_house):
     assert next(line for line in own.splitlines() if line.strip().startswith(f"{seat} ")).count("??") == 0
     looked = CliRunner().invoke(app, ["find", "--flag", "looked-at", "--data", str(open_house.layout.root)])
     assert looked.exit_code == 0
+    walk_through(open_house, hand, seat)
+
+
+def walk_through(house, hand, seat):
+    """A clerk at a terminal: on, back, to the end, to a version, out; two lenses beside each other."""
+    lenses = ("--as", str(seat), "--beside", "public", "--reason", "complaint 4711")
+    with Typist(house.layout.root, hand, *lenses, command="replay") as clerk:
+        clerk.until(r"\[1/(\d+)\] version \d+")
+        clerk.until("spectators")
+        clerk.until("q quit")
+        clerk.press("n")
+        clerk.until(r"\[2/")
+        clerk.press("b")
+        clerk.until(r"\[1/")
+        clerk.press("e")
+        clerk.until(r"Refused requests")
+        clerk.press("v")
+        clerk.until("version: ")
+        clerk.press("1\n")
+        clerk.until("there is no such moment")
+        clerk.press("q")
+        assert clerk.ended() == 0

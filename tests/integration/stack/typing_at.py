@@ -1,4 +1,4 @@
-"""`diwan play` as a process, with somebody at its keyboard: a pseudo-terminal, or pipes."""
+"""`diwan play` or another command as a process, with somebody at its keyboard: a pseudo-terminal, or pipes."""
 
 import os
 import pty
@@ -18,8 +18,8 @@ SECONDS_MAX = 40.0
 class Typist:
     """Starts `diwan` with arguments, reads what it writes, types lines."""
 
-    def __init__(self, data: Path, *arguments: str, in_terminal: bool = True) -> None:
-        program = [*PROGRAM, "play", *arguments, "--data", str(data)]
+    def __init__(self, data: Path, *arguments: str, in_terminal: bool = True, command: str = "play") -> None:
+        program = [*PROGRAM, command, *arguments, "--data", str(data)]
         environment = os.environ | {"TERM": "xterm", "COLUMNS": "120", "LINES": "50", "PYTHONUTF8": "1"}
         if in_terminal:
             self._output, theirs = pty.openpty()
@@ -77,6 +77,9 @@ class Typist:
 
     def type(self, line: str) -> None:
         os.write(self._input, f"{line}\n".encode())
+
+    def press(self, keys: str) -> None:
+        os.write(self._input, keys.encode())
 
     def ended(self) -> int:
         """Read to the end; returns the exit code."""

@@ -8,7 +8,7 @@ import termios
 
 import pytest
 
-from diwan.cli.replaying.stepping import KEYS, Walk, asked_number, single_keys, walk_by_keys, walk_by_words
+from diwan.cli.replaying.stepping import KEYS, Keys, Walk, asked_number, single_keys, walk_by_keys, walk_by_words
 from diwan.cli.replaying.story import story_of
 from tests.unit.cli.replaying.answers import answer, hand
 
@@ -104,6 +104,13 @@ def test_a_terminal_gives_single_keys_and_is_as_before_afterwards():
     assert termios.tcgetattr(theirs) == before
     os.close(ours)
     os.close(theirs)
+
+
+def test_keys_come_one_by_one_however_fast_they_are_typed():
+    chunks = iter([b"nn\x1b[C\x1b[6~q", b"v", b"12\n", b"\x1b", b""])
+    keys = Keys(lambda: next(chunks))
+    assert [keys() for _ in range(10)] == [b"n", b"n", b"\x1b[C", b"\x1b[6~", b"q", b"v", b"1", b"2", b"\n", b"\x1b"]
+    assert keys() == b""
 
 
 def test_a_number_is_typed_digit_by_digit(capsys):
