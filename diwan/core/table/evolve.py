@@ -103,7 +103,8 @@ from diwan.core.table.tournament.events import (
     RunoutHoldSet,
     StartModeSet,
 )
-from diwan.core.table.tournament.state import Release
+from diwan.core.table.tournament.seats import seats_after
+from diwan.core.table.tournament.state import after_hand
 from diwan.core.table.tournament.state import evolve as evolve_directed
 from diwan.core.table.tournament.state import opened as directed_at_first
 from diwan.core.table.waiting.events import SeatHeld, SeatWanted, WaitEnded
@@ -174,7 +175,7 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
         case ClockSet() | StartModeSet() | HandGranted() | RunoutHoldSet():
             return replace(state, version=version, directed=evolve_directed(state.directed, event))
         case EntrantSeated() | EntrantReleaseOrdered() | EntrantReleased() | ChipsAdded():
-            return replace(_entrants_changed(state, event), version=version)
+            return replace(state, version=version, seats=seats_after(state.seats, event))
         case _:
             return replace(_seats_changed(state, event), version=version)
 
@@ -227,33 +228,6 @@ def _seats_changed(state: TableState, event: _SeatEvent) -> TableState:
             return _departed(_without(state, event.seat), event)
 
 
-type _EntrantEvent = EntrantSeated | EntrantReleaseOrdered | EntrantReleased | ChipsAdded
-
-
-def _entrants_changed(state: TableState, event: _EntrantEvent) -> TableState:
-    if isinstance(event, EntrantSeated):
-        seated = SeatState(
-            event.seat,
-            event.player,
-            event.is_bot,
-            event.move_id,
-            post_at_once=False,
-            stack=event.stack,
-            is_funded=True,
-            destellos=event.destellos,
-            time_bank_ms=event.time_bank_ms,
-        )
-        return replace(state, seats=tuple(sorted((*state.seats, seated), key=lambda each: each.seat)))
-    seat = _seat(state, event.seat)
-    match event:
-        case EntrantReleaseOrdered():
-            return _with(state, replace(seat, release=Release(event.move_id, event.cause)))
-        case EntrantReleased():
-            return _without(state, event.seat)
-        case ChipsAdded():
-            return _with(state, replace(seat, stack=seat.stack + event.amount))
-
-
 def _departed(state: TableState, event: SeatReleased) -> TableState:
     oldest = event.released_at_ms - state.config.return_minutes * _MINUTE_MS
     kept = (each for each in state.departures if each.at_ms >= oldest and each.player != event.player)
@@ -266,6 +240,8 @@ def _decided(state: TableState, number: Seat, decided_by: DecidedBy) -> TableSta
     if match is not None:  # The clock plays on for whoever is away (SB-4).
         is_played = match.is_played or decided_by == "player"
         return state if is_played == match.is_played else replace(state, match=replace(match, is_played=is_played))
+    if state.config.tournament is not None and decided_by == "player" and not state.directed.is_played:
+        state = replace(state, directed=replace(state.directed, is_played=True))
     if decided_by == "clock":
         return _with(state, replace(seat, clock_decisions=seat.clock_decisions + 1))
     if decided_by == "player" and seat.clock_decisions:
@@ -360,6 +336,7 @@ def _hand_ended(state: TableState, event: HandEnded) -> TableState:
         spots=spots,
         carried_from=_carried_from(state, event),
         match=None if state.match is None else _after_deal(state.match, state, seats),
+        directed=state.directed if state.config.tournament is None else after_hand(state.directed),
         spots_before=None,
         entries_before=(),
         hand_ended_at_ms=event.ended_at_ms,

@@ -1,5 +1,7 @@
 """Tables of tournaments (TR, B5, C2, TDA R8, R10, R23, RP-8, RP-11)."""
 
+import random  # noqa: TID251  (tests may use chance)
+
 import pytest
 
 from diwan.core.decider import Rejected
@@ -146,6 +148,37 @@ def test_sarab_counts_its_deals_by_itself_and_the_ladder_names_the_level():
             table.act("fold")
 
     assert seen == [(1, 10, None), (1, 10, None), (2, 20, None), (2, 20, None), (3, 40, None)]
+
+
+def test_a_table_of_sarab_that_everybody_has_left_comes_to_an_end():
+    """A3, CL-2: with all of them away every hand would be void for ever; after five idle deals none is any more."""
+    table = TournamentTable(game="sarab", levels=forced(10, 20, 50, deals=2)).filled(3, 200)
+    results, rules, chance = [], [], random.Random(1)
+    while len(table.state.seats) > 1:
+        table.cards = dict(enumerate(chance.sample(range(52), 52)))
+        rules.append(one(table.start(), HandStarted).settings.sarab.void_rule)
+        while table.state.is_running:
+            last = table.time_out()
+        results.append(one(last, HandEnded).result)
+        assert len(results) < 100
+
+    assert results[:6] == ["void"] * 5 + ["showdown"]
+    assert (set(rules[:5]), set(rules[5:])) == ({"no_voluntary_bet"}, {"off"})
+    assert table.state.seats[0].stack == 600
+
+
+def test_hands_of_sarab_are_void_again_once_somebody_has_come_back():
+    table = TournamentTable(game="sarab", levels=forced(10, deals=2)).filled(3, 200)
+    for _ in range(6):
+        table.start()
+        while table.state.is_running:
+            table.time_out()
+    table.start()
+    table.act("check")
+    while table.state.is_running:
+        table.time_out()
+
+    assert one(table.start(), HandStarted).settings.sarab.void_rule == "no_voluntary_bet"
 
 
 def test_omaha_is_played_at_the_level_s_blinds_by_the_pot():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -11,6 +12,12 @@ from diwan.core.table.planning import NextHand
 from diwan.core.table.state import TableState
 from diwan.core.table.tournament.levels import LadderTime, ladder_time, level_of_deal
 from diwan.core.table.tournament.terms import BlindLevel, TournamentTerms
+
+IDLE_DEALS_MAX: Final = 5
+"""After so many deals of Sarab running in which nobody decided anything themselves a hand is not void any more (A3).
+
+With everybody away all hands would be: no chip would ever change hands again, and the tournament never end.
+"""
 
 
 def ladder_of(state: TableState, now_ms: int) -> LadderTime | None:
@@ -42,13 +49,17 @@ def in_tournament(state: TableState, terms: TournamentTerms, plan: NextHand, now
     """Return a planned hand with its antes and what the tournament settles for it."""
     directed = state.directed
     is_granted = directed.start == "on_grant"
-    if state.config.game == "sarab":
+    settings = plan.settings
+    if settings.sarab is not None:
+        if directed.idle_deals >= IDLE_DEALS_MAX:
+            settings = replace(settings, sarab=replace(settings.sarab, void_rule="off"))
         number, dues = level_of_deal(terms, plan.deal_no), plan.dues
     else:
         number = ladder_time(terms, directed.clock, now_ms, state.hand_no).level
         dues = _with_antes(plan, terms.levels[number - 1])
     return replace(
         plan,
+        settings=settings,
         dues=dues,
         tournament=TournamentDeal(
             terms.tournament_id,

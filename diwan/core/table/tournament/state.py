@@ -41,6 +41,8 @@ class Directed(Struct, frozen=True):
     granted_hold_ms: int = 0  # of the newest grant
     clock_no: int = 0  # of the newest order that had one
     start_no: int = 0
+    idle_deals: int = 0  # running, in which nobody decided anything themselves
+    is_played: bool = False  # the running hand: somebody has
 
     @property
     def has_grant(self) -> bool:
@@ -51,6 +53,11 @@ class Directed(Struct, frozen=True):
 def opened(terms: TournamentTerms | None, start: TableStart) -> Directed:
     """Return what is set when a table is opened."""
     return Directed() if terms is None else Directed(LadderClock(terms.clock_base_ms), start)
+
+
+def after_hand(directed: Directed) -> Directed:
+    """Return what is set after a hand."""
+    return replace(directed, idle_deals=0 if directed.is_played else directed.idle_deals + 1, is_played=False)
 
 
 type SettingEvent = ClockSet | StartModeSet | HandGranted | RunoutHoldSet
