@@ -81,7 +81,10 @@ class Tournaments:
         Raises TOURNAMENT_NOT_FOUND, TOURNAMENT_OVER, TOURNAMENT_MOVED, TOURNAMENT_QUARANTINED or SERVICE_DRAINING.
         """
         actor = self._actors.get(tournament_id)
-        if actor is not None and not actor.is_gone:
+        if actor is not None and actor.state.is_over:
+            self._over.add(tournament_id)
+            self._keep(tournament_id, actor.state)
+        elif actor is not None and not actor.is_gone:
             return actor
         if tournament_id in self._over:
             raise Rejected("TOURNAMENT_OVER")

@@ -15,6 +15,7 @@ from diwan.api.audit.v1 import audit_service_pb2
 from diwan.api.bots.v1 import bots_service_pb2
 from diwan.api.feed.v1 import feed_service_pb2
 from diwan.api.table.v1 import table_service_pb2
+from diwan.api.tournament.v1 import tournament_service_pb2
 from diwan.api.wallet.v1 import wallet_service_pb2
 from diwan.chassis.access import BOT_PREFIX, Role, rule_of
 from diwan.cli.demo.command import DEMO_SETTINGS
@@ -29,6 +30,7 @@ FEED = feed_service_pb2.DESCRIPTOR.services_by_name["FeedService"]
 SERVED = {
     "table": [table_service_pb2.DESCRIPTOR.services_by_name["TableService"], FEED],
     "wallet": [wallet_service_pb2.DESCRIPTOR.services_by_name["WalletService"], FEED],
+    "tournament": [tournament_service_pb2.DESCRIPTOR.services_by_name["TournamentService"], FEED],
     "bots": [bots_service_pb2.DESCRIPTOR.services_by_name["BotsService"]],
     "audit": [audit_service_pb2.DESCRIPTOR.services_by_name["AuditService"]],
 }
@@ -100,6 +102,8 @@ class Target:
             config = {"name": "Fez", "seats": 6, "bots_fill": 3, "hand": {"small_blind": 5, "big_blind": 10}}
             table_id = (await host.tables.create(config)).table_id
             self.doomed = (await host.tables.create(config | {"bots_fill": 0})).table_id
+            tournaments = [(await host.tournaments.create("sit_and_go_6")).tournament.tournament_id for _ in range(2)]
+            self.doomed_tournament = tournaments.pop()
 
             async def has_played():
                 return (await host.tables.get(table_id)).hand.hand_no > 1
@@ -108,6 +112,7 @@ class Target:
             hand_id = [hand.hand_id async for hand in host.tables.hands(table_id=table_id)][-1]
         names = {
             "table_id": table_id,
+            "tournament_id": tournaments.pop(),
             "hand_id": hand_id,
             "player": "mallory",
             "sitting": str(uuid4()),
@@ -182,11 +187,13 @@ async def test_fields_with_anything_in_them_are_answered_with_a_reason_that_blam
     service, name, method = METHODS[key]
     # Somebody who may close a table closes it: that one is not the one that must play on.
     good = target.good | ({"table_id": lambda: target.doomed} if name.endswith("CloseTable") else {})
+    good |= {"tournament_id": lambda: target.doomed_tournament} if name.endswith("CancelTournament") else {}
     answers, roles = Counter(), cycle(sorted(rule_of(method).roles))
     async with grpc.aio.insecure_channel(target.stack.places.services[service]) as channel:
         for request in spoiled_requests(GetMessageClass(method.input_type), good):
             answers[await target.told(channel, name, method, request, next(roles))] += 1
     faults = {"INTERNAL", "DEADLINE_EXCEEDED", "UNKNOWN_OUTCOME", "SERVICE_UNAVAILABLE", "TABLE_QUARANTINED"}
+    faults |= {"TOURNAMENT_QUARANTINED", "SECRETS_UNAVAILABLE"}
     assert not answers.keys() & faults, answers
 
 
