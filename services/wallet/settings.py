@@ -52,7 +52,7 @@ class WalletSettings(ServiceSettings):
     issued_a_day: dict[str, int] = Field(default_factory=dict)
     """What each issuance account brings into play on a UTC day, such as ``{"ad_reward": 5000000}``; none for no limit."""
     operators_a_day: int = Field(default=0, ge=0, le=AMOUNT_MAX)
-    """What all operators together issue and adjust in players' favour on a UTC day; 0 for no limit."""
+    """What all operators together issue, adjust in players' favour and refund on a UTC day; 0 for no limit."""
     gift_a_day: int = Field(default=0, ge=0, le=AMOUNT_MAX)
     """What a player may give to other players on a UTC day; 0: there are no gifts."""
 

@@ -19,6 +19,7 @@ from diwan.core.ledger.books import (
     Transfer,
     counted,
     moved,
+    tallied_on,
 )
 from diwan.core.ledger.events import (
     AccountFreezeChanged,
@@ -287,7 +288,7 @@ class Batch:
                 t.amount
                 for t in transfers
                 for side in TALLIED.get(t.code, ())
-                if (getattr(t, side), t.code) in limit.counted
+                if (tallied_on(t, side), t.code) in limit.counted
             )
             there = sum(self.tally(account_id, code).amount for account_id, code in limit.counted)
             if asked and there + asked > limit.amount_max:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from diwan.core.ledger.accounts import CHIP
+from diwan.core.ledger.accounts import CHIP, HOUSE
 from diwan.core.ledger.events import (
     AccountKind,
     HoldPlaced,
@@ -22,17 +22,20 @@ from diwan.core.ledger.events import (
 DAY_MS: Final = 86_400_000
 """A UTC day, by which tallies are kept."""
 
-TALLIED: Final[dict[str, tuple[Literal["debit_account", "credit_account"], ...]]] = {
+type Side = Literal["debit_account", "credit_account", "house"]
+
+TALLIED: Final[dict[str, tuple[Side, ...]]] = {
     "starting_grant": ("debit_account",),
     "issue": ("debit_account",),
     "promotion": ("debit_account",),
     "adjustment": ("debit_account",),
+    "operator_refund": ("house",),
     "gift": ("debit_account",),
     "purchase": ("debit_account", "credit_account"),
     "ad_reward": ("debit_account", "credit_account"),
     "free_top_up": ("debit_account", "credit_account"),
 }
-"""Codes that policies limit, and on whose account each is counted."""
+"""Codes that policies limit, and on whose account each is counted: what operators take out of all pools is on the house's."""
 
 
 class Account(Struct, frozen=True):
@@ -273,6 +276,17 @@ def moved(account: Account, amount: int, other: str = "") -> Account:
     return replace(account, balance=account.balance + amount, version=account.version + 1)
 
 
+def tallied_on(transfer: Transfer | LedgerTransfer, side: Side) -> str:
+    """Return the account on which a transfer is counted."""
+    match side:
+        case "debit_account":
+            return transfer.debit_account
+        case "credit_account":
+            return transfer.credit_account
+        case "house":
+            return HOUSE.account_id
+
+
 def counted(
     transfers: Iterable[LedgerTransfer], at_ms: int, tallies: Mapping[TallyKey, Tally]
 ) -> dict[TallyKey, Tally]:
@@ -280,8 +294,7 @@ def counted(
     changed: dict[TallyKey, Tally] = {}
     for posted in transfers:
         for side in TALLIED.get(posted.code, ()):
-            account_id = posted.debit_account if side == "debit_account" else posted.credit_account
-            key = (account_id, posted.code, at_ms // DAY_MS)
+            key = (tallied_on(posted, side), posted.code, at_ms // DAY_MS)
             before = changed.get(key) or tallies.get(key) or Tally()
             changed[key] = before.with_one(posted.amount, at_ms)
     return changed

@@ -44,8 +44,11 @@ _ENTRIES: Final = ("entry", "re_entry", "rebuy", "add_on")
 MOVES: Final = (
     *(_asked(code, giver, "pool", SERVICE) for code in _ENTRIES for giver in ("player", "bots")),
     *(_asked(code, "pool", taker, SERVICE) for code in ("prize", "bounty") for taker in ("player", "bots")),
-    _asked("refund", "pool", "player", SERVICE, OPERATOR),
-    _asked("refund", "pool", "bots", SERVICE, OPERATOR),
+    _asked("refund", "pool", "player", SERVICE),
+    _asked("refund", "pool", "bots", SERVICE),
+    # A code of its own: what operators give is counted apart from what a tournament's rules give back.
+    _asked("operator_refund", "pool", "player", OPERATOR),
+    _asked("operator_refund", "pool", "bots", OPERATOR),
     _asked("fee", "pool", "house", SERVICE),
     _asked("fee", "house", "pool", SERVICE),
     _asked("guarantee", "house", "pool", SERVICE),

@@ -38,6 +38,7 @@ _BY_OPERATORS: Final = (
     (OPERATOR.account_id, "issue"),
     (PROMOTION.account_id, "promotion"),
     (HOUSE.account_id, "adjustment"),
+    (HOUSE.account_id, "operator_refund"),
 )
 
 
@@ -45,7 +46,7 @@ class Policies(Struct, frozen=True):
     """The house's rules for what it gives. Amounts are whole chips; 0 stands for no limit where it is one.
 
     ``issued_a_day`` holds a limit for an issuance account's purpose, ``operators_a_day`` one for what all operators
-    together issue and adjust. ``gift_a_day`` is what one player may give to others; 0: no gifts at all.
+    together issue, adjust and refund. ``gift_a_day`` is what one player may give to others; 0: no gifts at all.
     """
 
     starting_grant: int = 10_000
@@ -120,7 +121,7 @@ class Policies(Struct, frozen=True):
     def moving(self, transfers: tuple[Transfer, ...], opens: tuple[AccountOpened, ...]) -> LinkedSet:
         """Return movements that somebody asked for by their accounts; `moves.may_ask` has let them pass."""
         limits: list[DailyLimit] = []
-        if any(transfer.code == "adjustment" for transfer in transfers):
+        if any(transfer.code in {"adjustment", "operator_refund"} for transfer in transfers):
             limits += self._operators()
         givers = sorted({transfer.debit_account for transfer in transfers if transfer.code == "gift"})
         limits += [DailyLimit(((giver, "gift"),), self.gift_a_day, Result.DAILY_LIMIT) for giver in givers]

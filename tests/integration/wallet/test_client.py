@@ -115,3 +115,32 @@ async def test_a_service_holds_posts_a_part_and_is_told_that_it_did(room):
     assert (posted.result, posted.amount) == ("created", 300)
     assert second.value.reason == "HOLD_ALREADY_POSTED"
     assert (account.balance, account.held) == (9_700, 0)
+
+
+async def test_what_operators_refund_out_of_pools_counts_into_their_limit_of_the_day(postgres, prepared, tmp_path):
+    """A caps' back door: chips of a pool are as good as issued ones to whom they go."""
+    pool, amal = AccountName("pool", CUP), AccountName("player", "amal")
+    async with (
+        a_room(postgres, prepared, tmp_path, operators_a_day=100) as room,
+        client_of(room, Role.SERVICE, "cup") as cup,
+        client_of(room, Role.OPERATOR, "olga") as olga,
+    ):
+        await cup.wallet.open_account(player="amal")
+        await cup.wallet.transfer_linked([an_entry(1_000)])
+        why = {"cause": "called off"}
+        with pytest.raises(DiwanError) as by_the_rules:
+            await olga.wallet.transfer(pool, amal, 10, code="refund", **why)
+        first = await olga.wallet.transfer(pool, amal, 70, code="operator_refund", **why)
+        with pytest.raises(DiwanError) as over:
+            await olga.wallet.transfer(pool, amal, 31, code="operator_refund", **why)
+        with pytest.raises(DiwanError) as issued:
+            await olga.wallet.issue("amal", 31, reason="called off")
+        by_the_cup = await cup.wallet.transfer(pool, amal, 500, code="refund", cause=f"cup/{CUP}")
+        last = await olga.wallet.transfer(pool, amal, 30, code="operator_refund", **why)
+        books = await olga.wallet.reconcile()
+
+    assert by_the_rules.value.reason == "MOVE_NOT_ALLOWED"
+    assert [refused.value.reason for refused in (over, issued)] == ["ISSUANCE_LIMIT"] * 2
+    assert [done.result for done in (first, by_the_cup, last)] == ["created"] * 3
+    assert all(check.holds for check in books.checks)
+    assert last.credit.balance == 9_600

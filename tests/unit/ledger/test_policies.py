@@ -12,6 +12,7 @@ from diwan.core.ledger.accounts import (
     TOP_UP,
     escrow_account,
     player_account,
+    pool_account,
 )
 from diwan.core.ledger.books import Account, Tally
 from diwan.core.ledger.policies import ISSUED_AS, Policies, examine, receipt_named
@@ -224,6 +225,32 @@ def test_operators_together_give_only_so_much_a_day_whatever_it_is_called():
         Result.CREATED,
         Result.CREATED,
     ]
+
+
+def test_refunds_by_operators_out_of_all_pools_count_as_given_and_those_of_tournaments_do_not():
+    policies = Policies(operators_a_day=100)
+    pools = [pool_account(f"cup {number}") for number in range(2)]
+    fill = [transfer(f"fill {n}", OPERATOR, pool, 500) for n, pool in enumerate(pools)]
+    books = given(LinkedSet(tuple(fill), opens=tuple(pools)))
+
+    decision, after = when(
+        books,
+        policies.moving((transfer("a", pools[0], AMAL, 60, "operator_refund"),), ()),
+        policies.moving((transfer("b", pools[1], DINA, 41, "operator_refund"),), ()),
+        policies.moving((transfer("c", pools[1], DINA, 300, "refund"),), ()),
+        policies.issue(an_id("d"), "operator", AMAL, 41, "c"),
+        policies.moving((transfer("e", pools[1], DINA, 40, "operator_refund"),), ()),
+    )
+
+    assert results(decision.outcomes) == [
+        Result.CREATED,
+        Result.ISSUANCE_LIMIT,
+        Result.CREATED,
+        Result.ISSUANCE_LIMIT,
+        Result.CREATED,
+    ]
+    later, _ = when(after, policies.moving((transfer("f", pools[0], AMAL, 1, "operator_refund"),), ()))
+    assert results(later.outcomes) == [Result.ISSUANCE_LIMIT]
 
 
 def test_gifts_of_one_player_are_limited_a_day():
