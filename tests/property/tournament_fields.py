@@ -4,7 +4,7 @@ import random  # noqa: TID251  (tests may use chance)
 
 from diwan.core.tournament import balancing, spin
 from diwan.core.tournament.seating import room
-from diwan.core.tournament.settings import EntryTerms, Ladder, Level, Payout, TournamentConfig
+from diwan.core.tournament.settings import EntryTerms, FloorRules, Ladder, Level, Payout, TournamentConfig
 from tests.property.tournament_sim import START_MS
 
 STEPS = (10, 20, 30, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000)
@@ -80,9 +80,26 @@ def any_field(seed):
         return sit_and_go(players, size), players + 2, 0
     players, size = chance.randint(2, 60), chance.choice((2, 3, 4, 6, 8, 9))
     if kind == "late":
-        terms = EntryTerms(starts_at_ms=START_MS + 60_000, late_levels=3, re_entries=1)
-        return scheduled(size, entries=terms), players, chance.randint(0, 20)
-    return scheduled(size, payout=Payout(guarantee=chance.choice((0, 10_000)))), players, 0
+        return scheduled(size, entries=GENEROUS), players, chance.randint(0, 20)
+    paid = chance.randint(2, min(players, 20))
+    own = Payout(table="shares", shares=(100_000 - 2_000 * (paid - 1), *[2_000] * (paid - 1)))
+    payout = chance.choice((Payout(), Payout(guarantee=10_000), own))
+    # Some bubbles are long, and in some of them a slow table is waited for no longer.
+    floor = FloorRules(hand_for_hand_within=chance.choice((2, 5)), late_table_ms=chance.choice((60_000, 180_000)))
+    return scheduled(size, payout=payout, floor=floor, players_min=min(paid, players)), players, 0
+
+
+GENEROUS = EntryTerms(
+    starts_at_ms=START_MS + 60_000,
+    late_levels=3,
+    re_entries=1,
+    rebuys=2,
+    rebuy_price=50,
+    rebuy_chips=1000,
+    has_add_on=True,
+    add_on_price=70,
+    add_on_chips=3000,
+)
 
 
 class MoveWhoever:

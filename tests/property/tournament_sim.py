@@ -26,6 +26,7 @@ TOURNAMENT_ID = "5b0c6a3e-0000-4000-8000-000000000001"
 START_MS = 1_800_000_000_000
 MEANT = {
     *("TOURNAMENT_FULL", "REGISTRATION_CLOSED", "ALREADY_ENTERED", "BOTS_NOT_WANTED", "RE_ENTRY_NOT_ALLOWED"),
+    *("EXTRA_PENDING", "EXTRA_NOT_ALLOWED", "NOT_ENTERED"),
     *("REGISTRATION_NOT_OPEN", "LAST_PLAYER", "TOURNAMENT_NOT_RUNNING", "TOURNAMENT_NOT_PAUSED"),
 }
 """Refusals that chance may run into."""
@@ -162,6 +163,8 @@ class Simulation:
         if self.operator:
             self.at(opens + 3_600_000, self.operate)
         starts = self.config.entries.starts_at_ms
+        if self.config.entries.rebuys:
+            self.at(starts + 120_000, self.buy)
         for player in self.late_players:
             self.at(starts + self.chance.randint(0, 1_200_000), lambda player=player: self.enter(player))
 
@@ -320,6 +323,20 @@ class Simulation:
                 raise
         self.at(self.now + 1_800_000, self.operate)
 
+    def buy(self):
+        """Let somebody ask for a rebuy or an add-on, as long as it may."""
+        if self.state.is_closed:
+            return
+        players = sorted(self.state.entrants.keys())
+        if players and self.state.phase == "playing":
+            kind = self.chance.choice(("rebuy", "add_on"))
+            try:
+                self.command(c.BuyExtra(self.chance.choice(players), kind, self.now))
+            except Rejected as refusal:
+                if refusal.reason not in MEANT:
+                    raise
+        self.at(self.now + 45_000, self.buy)
+
     def resume(self):
         if self.state.is_paused and self.state.phase == "playing":
             self.command(c.Resume("op", "over", self.now))
@@ -381,6 +398,8 @@ class Simulation:
                 spots = positions.spots
                 assert (seat - spots.button) % 9 < (spots.big_blind - spots.button) % 9, "moved and dealt out"
                 continue
+            if len(positions.dealt_in) == 2 and any(isinstance(event, e.RemovalOrdered) for event in self.events):
+                continue  # An operator may remove somebody after the seat was chosen.
             if not chosen.may_take:
                 # One opponent, who has the big blind next: then the other one has the small blind, and the button.
                 assert len(positions.dealt_in) == 2

@@ -8,6 +8,7 @@ from diwan.core.tournament import commands as c
 from diwan.core.tournament import orders as o
 from diwan.core.tournament.events import SeatResult
 from diwan.core.tournament.ladders import point_at, point_of_hands, with_level_length
+from diwan.core.tournament.state import Clock
 
 
 class FakeTable:
@@ -19,7 +20,7 @@ class FakeTable:
         self.table_id = order.table_id
         self.seats = order.seats
         self.button = order.button
-        self.clock = order.clock
+        self.clock = Clock()
         self.ladder = with_level_length(sim.config.ladder, order.level_ms)
         self.feed = []  # reports without their time
         self.version = 0

@@ -103,6 +103,8 @@ def continue_moves(batch: Batch, table_no: int) -> None:
     for number in table.leaving:
         if batch.state.moves[number].phase == "choosing":
             _choose_mover(batch, batch.state.moves[number])
+    if any(batch.state.entrants[sitter.player].removal for sitter in table.sitters):
+        return  # Whoever is removed there would change who has which blind.
     for number in table.arriving:
         if batch.state.moves[number].phase == "placing":
             _choose_seat(batch, batch.state.moves[number])

@@ -48,9 +48,10 @@ from diwan.core.tournament.state import Clock, Move, TableState, TournamentState
 
 
 class OpenTable(Struct, frozen=True):
-    """Open a table for the tournament's config, with ``seats`` places, waiting for grants, on this level clock.
+    """Open a table for the tournament's config, with ``seats`` places, waiting for grants.
 
-    The clock's number 0 stands still before play: a table deals its first hand only after a `SetClock`. ``button`` is
+    A table deals its first hand only after a `SetClock`, which is an order of its own; ``clock`` is what the clock says
+    now, with the number 0 before play. ``button`` is
     that of its first hand. ``stack`` and ``level_ms`` differ from the config's only in a Spin (0: the config's).
     """
 

@@ -257,7 +257,7 @@ def close_when_due(batch: Batch) -> None:
         return
     if state.level_no > state.config.entries.late_levels:
         close(batch, "time")
-    elif state.left <= max(paid_places(state), 1):
+    elif state.left <= len(paying.shares_by_place(state)) and state.left <= max(paid_places(state), 1):
         close(batch, "money")
 
 

@@ -385,6 +385,19 @@ def test_a_pause_stops_the_clock_of_every_table_and_the_rest_of_the_level_is_pla
     assert floor.refuse(c.Resume("op", "", floor.now)) == "TOURNAMENT_NOT_PAUSED"
 
 
+def test_a_table_that_is_opened_later_is_told_the_clock_and_that_it_stands():
+    terms = EntryTerms(starts_at_ms=START_MS + 60_000, late_levels=2)
+    floor = Floor(scheduled(size=3, entries=terms), 9)
+    floor.do(c.Pause("op", "fire drill", floor.now))
+    floor.obey()
+    floor.do(floor.asks("late"))
+    floor.obey(but=(o.SetClock,))
+    opened = max(floor.tables)
+
+    clocks = [order for order in o.pending_orders(floor.state) if isinstance(order, o.SetClock)]
+    assert [(order.table_no, order.clock.paused_at_ms) for order in clocks] == [(opened, floor.now)]
+
+
 def test_operators_give_a_reason():
     floor = field(9)
 

@@ -115,7 +115,7 @@ def tables_changed(state: TournamentState, event: TablesEvent) -> TournamentStat
 
 
 def _opened(state: TournamentState, event: TableOpened) -> TournamentState:
-    table = TableState(event.table_no, event.table_id, event.purpose, event.button, clock_no=state.clock.clock_no)
+    table = TableState(event.table_no, event.table_id, event.purpose, event.button)
     state = replace(
         state,
         tables=state.tables.put(event.table_no, table),
