@@ -19,6 +19,7 @@ from diwan.core.table.tournament.events import EntrantReleased
 from tests.integration.table.director import REMOVED, Director, levels
 from tests.integration.table.gamers import Gamer, client_of, verified
 from tests.integration.table.house import Seat, error_of, has_decision, player_of
+from tests.integration.table.recorders import replayed
 
 PLAYERS = ("ann", "ben", "cid")
 
@@ -197,3 +198,25 @@ async def test_a_back_end_is_told_of_the_seat_and_of_the_end(house):
         ("ben", notices_pb2.NOTICE_KIND_TOURNAMENT_SEAT, 1, 1_000),
         ("ben", notices_pb2.NOTICE_KIND_REMOVED, 1, 1_000),
     ]
+
+
+async def test_a_hand_whose_board_was_held_is_replayed_as_it_was_seen(house):
+    """RP-8, P10: word for word, hold and release among them, with the tournament in every view."""
+    players = (f"ann-{uuid4()}", f"ben-{uuid4()}")
+    director, table_id = await a_table(house, players=players)
+    await director.order(table_id, grant_hand=pb.GrantHandOrder(round_no=1, hold_ms=600_000))
+    for _ in range(2):
+        view = await house.until(table_id, has_decision)
+        decision = view.hand.decision
+        await house.act(table_id, player_of(view, decision.seat), decision.turn, is_all_in=True)
+    view = await house.until(table_id, lambda view: view.tournament.held_until_ms)
+    await director.order(table_id, release_runout=pb.ReleaseRunoutOrder(hand_no=1))
+    await house.until(table_id, lambda view: view.tournament.is_waiting)
+    replay = await replayed(house, view.hand.hand_id, players[0])
+    told = [event for moment in replay.moments for event in moment.events]
+    texts = " / ".join(event.what for event in told)
+    assert "keeps the rest of the board down for 600.0 s at most" in texts
+    assert "goes on with the board" in texts
+    shown = [moment.view.tournament.held_until_ms for moment in replay.moments if moment.HasField("view")]
+    assert view.tournament.held_until_ms in shown
+    assert shown[-1] == 0
