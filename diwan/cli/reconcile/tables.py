@@ -11,9 +11,11 @@ from msgspec import Struct
 from diwan.cli.reconcile.faults import Faults
 from diwan.cli.reconcile.ledger import LedgerFold, Posted
 from diwan.core.games.capsa.events import CapsaStarted
-from diwan.core.hand.events import HandEnded, HandStarted
+from diwan.core.hand.events import HandEnded, HandStarted, HandVoided
 from diwan.core.hashing import uuid_text
 from diwan.core.ledger.accounts import BOTS, escrow_account, player_account
+from diwan.core.ledger.disagreement import Disagreement
+from diwan.core.ledger.tournament_seats import TOURNAMENT_EVENTS, TournamentSeats, follow_tournament
 from diwan.core.log import LoggedEvent
 from diwan.core.table.events import (
     BuyInRefused,
@@ -30,6 +32,9 @@ from diwan.wire.events import WireError, decode
 
 _OF_HANDS: Final = (HandStarted, CapsaStarted, HandEnded)
 """What moves no chip of a match: its coins never touch the wallet (L12)."""
+
+_OF_TOURNAMENTS: Final = (*TOURNAMENT_EVENTS, HandStarted, HandVoided, HandEnded, BuyInRequested, SeatFunded)
+"""What a tournament's chips move by, and what there can be none of at its tables."""
 
 _PAID_LATER: Final = frozenset({"buy_in_returned", "top_up_returned"})
 
@@ -49,6 +54,7 @@ class Table(Struct):
 
     name: str
     is_match: bool = False
+    tournament: TournamentSeats | None = None
     version: int = 0
     seats: dict[int, Sitting] = {}
     hand: HandStarted | CapsaStarted | None = None
@@ -89,9 +95,23 @@ class TableFold:
             self.faults.add(self._place, f"the event cannot be read: {error}")
             return
         if isinstance(said, TableCreated):
-            table.is_match = said.config.chips != "wallet"
+            table.is_match = said.config.chips == "match"
+            table.tournament = TournamentSeats() if said.config.chips == "tournament" else None
+        elif table.tournament is not None:
+            self._of_tournament(table, table.tournament, said)
+            return
         if not (table.is_match and isinstance(said, _OF_HANDS)):
             self._follow(table, said, f"table/{name}/{event.version}")
+
+    def _of_tournament(self, table: Table, seats: TournamentSeats, said: object) -> None:
+        """No wallet stands behind these chips, and they add up all the same (L12)."""
+        if not isinstance(said, _OF_TOURNAMENTS):
+            return
+        try:
+            table.tournament = follow_tournament(seats, said)
+        except Disagreement as disagreement:
+            self.faults.add(self._place, str(disagreement))
+        self.hands += isinstance(said, HandEnded)
 
     def _follow(self, table: Table, said: object, cause: str) -> None:
         match said:

@@ -9,6 +9,8 @@ from diwan.cli.reconcile.tables import TableFold
 from diwan.core.log import LoggedEvent
 from diwan.core.table.events import BuyInRequested, SeatFunded
 from diwan.wire.events import encode
+from tests.unit.ledger.test_tournament_seats import a_log, changed
+from tests.unit.wire.strategies import reveal_of
 
 TABLE = UUID(int=7)
 SITTING = str(UUID(int=8))
@@ -18,7 +20,7 @@ def faults_of(*events):
     """Return what is found in a table's events beside a ledger that posted nothing."""
     fold = TableFold(LedgerFold({}), len(events), frozenset())
     for version, event in enumerate(events, 1):
-        wired = encode(event, nonce=bytes(16))
+        wired = encode(event, nonce=bytes(16), reveal=reveal_of)
         fold.take(
             version,
             LoggedEvent(
@@ -42,3 +44,11 @@ def test_a_seat_that_costs_nothing_needs_no_transfer_and_every_other_does(amount
 
     assert len(found) == faults
     assert all(f"relies on transfer {SITTING} of {amount}, never posted" in what for what in found)
+
+
+def test_a_tournament_s_table_moves_no_chip_of_the_ledger_and_has_to_add_up():
+    """L12."""
+    assert faults_of(*a_log()) == []
+    assert faults_of(*changed(a_log(), "EntrantSeated", stack=201))
+    assert faults_of(*changed(a_log(), "ChipsAdded", amount=51))
+    assert faults_of(*a_log()[:2], SeatFunded(0, 100, SITTING, 1))
