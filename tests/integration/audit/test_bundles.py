@@ -159,3 +159,39 @@ async def test_the_commands_of_the_guide_lead_from_a_hand_to_a_verdict(stack, tm
     reports = [json.loads(line) for line in told.stdout.splitlines()]
     assert [report["verdict"] for report in reports] == ["not_verified", "verified"]
     assert reports[0]["findings"][0]["place"]
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(400)
+async def test_a_spin_is_exported_and_every_draw_and_hand_of_it_verified(tmp_path):
+    """F1: a Spin of a guest and two bots, from the first entry to the prize."""
+    from diwan.cli.demo import floor
+    from diwan.cli.demo.command import DEMO_SETTINGS
+
+    with Stack(tmp_path, report=lambda *_: None, overrides=DEMO_SETTINGS) as whole:
+        async with client_of(whole, "op", Role.OPERATOR) as client, client_of(whole, "guest", Role.PLAYER) as guest:
+            await client.wallet.issue_to_house(floor.HOUSE_CHIPS, reason="what a Spin may draw")
+            await guest.wallet.open_account()
+            tournament_id = (await client.tournaments.create(floor.spin())).tournament.tournament_id
+            while not (await client.tournaments.get(tournament_id)).tournament.is_open:
+                await asyncio.sleep(0.1)
+            await guest.tournaments.register(tournament_id)
+            await floor.play_out(floor.Floor({tournament_id: floor.Guest(guest, tournament_id)}), print, seconds=200)
+            told = await asyncio.to_thread(
+                diwan,
+                "export",
+                "--tournament",
+                tournament_id,
+                "-o",
+                "spin.bundle",
+                "--data",
+                str(tmp_path),
+                cwd=tmp_path,
+            )
+            assert (told.returncode, told.stderr) == (0, "")
+            policy = parse_policy(await client.audit.register_policy())
+        with (tmp_path / "spin.bundle").open("rb") as lines:
+            report, _ = verify_bundle(lines, policy)
+        assert report.is_verified, [one.text for one in report.findings]
+        assert report.multiplier >= 2
+        assert report.hands
