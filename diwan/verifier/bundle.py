@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Final
@@ -40,7 +41,7 @@ from diwan.verifier.bundled import (
     own_hash,
 )
 from diwan.verifier.chain import LogReader
-from diwan.verifier.postings import Commit, cause_of, check_postings
+from diwan.verifier.postings import Ledger, cause_of, check_postings
 from diwan.verifier.register import Register
 from diwan.verifier.report import Fault, Report, Rule, Verdict
 from diwan.verifier.tournament import TournamentReport, verify_tournament
@@ -62,7 +63,8 @@ class _Check:
         self._events: list[Placed] = []
         self._reports: list[Report] = []
         self._wanted: list[Wanted] = []
-        self._commits: list[tuple[Placed, Commit]] = []
+        self._ledger = Ledger()
+        self._commits: dict[int, Placed] = {}
         self._findings: list[Finding] = []
         self._tournaments: dict[str, TournamentReport] = {}
         self._starts: list[int] = []
@@ -119,7 +121,9 @@ class _Check:
         if stream.feed_id == TABLE_FEED:
             self._end_table(stream, events)
         elif stream.feed_id == WALLET_FEED:
-            self._commits += [(placed, self._commit(placed)) for placed in events]
+            for placed in events:
+                self._commits[placed.event.version] = placed
+                self._ledger.take(placed.event.version, self._commit(placed))
         elif stream.feed_id == TOURNAMENT_FEED:
             self._end_tournament(stream, events)
 
@@ -127,8 +131,9 @@ class _Check:
 
     def _end_table(self, stream: StreamRecord, events: list[Placed]) -> None:
         has_no_chips = self._has_no_chips(events)
+        versions = [one.event.version for one in events]
         for hand in self._hands.pop(stream.stream_id, []):
-            inside = [one for one in events if hand.needs_version <= one.event.version <= hand.last_version]
+            inside = events[bisect_left(versions, hand.needs_version) : bisect_right(versions, hand.last_version)]
             report, entries, faults = judge_hand(self._about, hand, inside)
             self._reports.append(report)
             by_version = {one.event.version: one for one in inside}
@@ -181,20 +186,20 @@ class _Check:
 
     # The wallet
 
-    def _commit(self, placed: Placed) -> Commit:
+    def _commit(self, placed: Placed) -> LedgerCommitted | None:
         event = placed.event
         if event.body_hash:
-            return Commit(event.version, None)
+            return None
         try:
             said = LogReader().read(event).event
         except Fault as fault:
             if fault.rule is not Rule.HASH_DIFFERS:  # Of which was told already.
                 self._note_at(fault, placed)
-            return Commit(event.version, None)
+            return None
         if not isinstance(said, LedgerCommitted):
             self._note_at(Fault(Rule.OUT_OF_PLACE, event.version, "LedgerCommitted", type(said).__name__), placed)
-            return Commit(event.version, None)
-        return Commit(event.version, said)
+            return None
+        return said
 
     def _check_postings(self, wanted: Wanted) -> None:
         hand = wanted.hand
@@ -203,11 +208,10 @@ class _Check:
         except Fault as fault:
             self._note_in_hand(fault, hand, None)
             return
-        found = check_postings(due, cause_of(hand.stream_id, hand.last_version), [one for _, one in self._commits])
+        found = check_postings(due, cause_of(hand.stream_id, hand.last_version), self._ledger)
         self._postings += found.count
         if found.fault is not None:
-            at = [placed for placed, _ in self._commits if placed.event.version == found.fault.version]
-            self._note_in_hand(found.fault, hand, at[0] if at else None, WALLET_FEED)
+            self._note_in_hand(found.fault, hand, self._commits.get(found.fault.version), WALLET_FEED)
 
     # The end
 

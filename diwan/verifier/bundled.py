@@ -141,12 +141,17 @@ def _check_place(hand: HandRecord, report: Report, events: Sequence[LoggedEvent]
 
 def due_of(wanted: Wanted) -> tuple[Transfer, ...]:
     """Return what the wallet owes a hand; raises `Fault` where the bundle does not say whether it owes anything."""
-    started = wanted.entries[0].event
-    if not isinstance(started, HandStarted | CapsaStarted) or not any(one.sitting for one in started.seats):
-        return ()
     if wanted.has_no_chips is None:
         raise Fault(Rule.EARLIER_EVENTS_MISSING, 1, "the table's first event, which says what its chips are", "none")
-    return due_transfers(wanted.hand.stream_id, wanted.entries, is_match=wanted.has_no_chips)
+    if wanted.has_no_chips:
+        return ()
+    started = wanted.entries[0].event
+    assert isinstance(started, HandStarted | CapsaStarted)  # noqa: S101  (the hand is verified)
+    sittings = [one.sitting for one in started.seats]
+    # Whoever leaves out whose chips they are would owe nobody anything.
+    if "" in sittings or len(set(sittings)) != len(sittings):
+        raise Fault(Rule.CHIPS_AT_ODDS, wanted.report.first_version, "a sitting of its own for each seat", sittings)
+    return due_transfers(wanted.hand.stream_id, wanted.entries, is_match=False)
 
 
 def check_report(wanted: Wanted, tournament_id: str, tournament: TournamentReport) -> None:

@@ -20,11 +20,36 @@ from diwan.verifier.report import Fault, Rule
 _OF_A_HAND = (HandStarted, CapsaStarted, PairSettled, HandVoided, HandEnded)
 
 
-class Commit(Struct, frozen=True):
-    """One commit of the ledger as a bundle has it; ``event`` is None where its body is withheld."""
+class Posted(Struct, frozen=True):
+    """A transfer as a commit of the ledger has it; ``version`` is the commit's in the ledger's stream."""
 
     version: int
-    event: LedgerCommitted | None
+    transfer: LedgerTransfer
+
+
+class Ledger:
+    """The commits of the ledger that a bundle has, found by what they are for: a day has as many as it has hands."""
+
+    def __init__(self) -> None:
+        self.withheld = 0
+        self._by_cause: dict[str, list[Posted]] = {}
+        self._by_id: dict[str, list[Posted]] = {}
+
+    def take(self, version: int, commit: LedgerCommitted | None) -> None:
+        """Take a commit in; None where its body is withheld."""
+        if commit is None:
+            self.withheld = self.withheld or version
+            return
+        for transfer in commit.transfers:
+            posted = Posted(version, transfer)
+            self._by_cause.setdefault(transfer.cause, []).append(posted)
+            self._by_id.setdefault(transfer.transfer_id, []).append(posted)
+
+    def about(self, due: Iterable[Transfer], cause: str) -> list[Posted]:
+        """Return what was posted under a cause or any of these ids, each once, in the ledger's order."""
+        named = [posted for transfer in due for posted in self._by_id.get(transfer.transfer_id, ())]
+        others = [posted for posted in named if posted.transfer.cause != cause]
+        return sorted([*self._by_cause.get(cause, ()), *others], key=lambda posted: posted.version)
 
 
 class Postings(Struct, frozen=True):
@@ -72,31 +97,25 @@ def _table_before(table_id: str, started: HandStarted | CapsaStarted, *, is_matc
     return TableSeats(table_id, 0, sittings, carried=carried, is_match=is_match)
 
 
-def check_postings(due: Sequence[Transfer], cause: str, commits: Iterable[Commit]) -> Postings:
+def check_postings(due: Sequence[Transfer], cause: str, ledger: Ledger) -> Postings:
     """Hold the ledger's commits against what a hand asks for: each transfer once, as asked, and nothing else for it."""
     wanted = {transfer.transfer_id: transfer for transfer in due}
     found: set[str] = set()
-    place, withheld = 0, 0
-    for commit in commits:
-        if commit.event is None:
-            withheld = withheld or commit.version
-            continue
-        for posted in commit.event.transfers:
-            if posted.transfer_id not in wanted and posted.cause != cause:
-                continue
-            place = commit.version
-            fault = _fault(wanted.get(posted.transfer_id), posted, found, commit.version)
-            if fault is not None:
-                return Postings(len(found), fault)
-            found.add(posted.transfer_id)
+    place = 0
+    for posted in ledger.about(due, cause):
+        place = posted.version
+        fault = _fault(wanted.get(posted.transfer.transfer_id), posted.transfer, found, place)
+        if fault is not None:
+            return Postings(len(found), fault)
+        found.add(posted.transfer.transfer_id)
     missing = [transfer for transfer in due if transfer.transfer_id not in found]
     if not missing:
         return Postings(len(found))
     if found:
         # They are posted all or none, by one event: where some stand the others are left out.
         return Postings(len(found), Fault(Rule.POSTING_DIFFERS, place, _text(missing[0]), "nothing"))
-    if withheld:
-        return Postings(0, Fault(Rule.BODY_WITHHELD, withheld, "the ledger's event", "its hash alone"))
+    if ledger.withheld:
+        return Postings(0, Fault(Rule.BODY_WITHHELD, ledger.withheld, "the ledger's event", "its hash alone"))
     return Postings(0, Fault(Rule.POSTINGS_MISSING, 0, f"{len(due)} transfers for {cause}", "no event that posts them"))
 
 

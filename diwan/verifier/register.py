@@ -24,11 +24,12 @@ class Register:
         self._house = house
         self._policy = policy
         self._trees: dict[int, KnownTree] = {}
+        self._first: dict[int, Checkpoint] = {}
         self._heads: dict[int, list[Checkpoint]] = {}
 
     @property
     def heads(self) -> tuple[Checkpoint, ...]:
-        """Every checkpoint that the policy trusts, in the order of the bundle."""
+        """Every checkpoint that a trusted key of its log has signed: only these can convict the log."""
         return tuple(head for heads in self._heads.values() for head in heads)
 
     def take(self, record: CheckpointRecord) -> list[Fault]:
@@ -51,8 +52,10 @@ class Register:
         wanted = origin_of(self._house, record.feed_id)
         if head.origin != wanted:
             faults.append(Fault(Rule.SUBJECT_DIFFERS, 0, f"a checkpoint of {wanted}", head.origin))
-        faults += self._compare(record, head)
-        self._heads.setdefault(record.feed_id, []).append(head)
+        faults += self._compare(record, head, is_signed=bool(log_key))
+        self._first.setdefault(record.feed_id, head)
+        if log_key:
+            self._heads.setdefault(record.feed_id, []).append(head)
         self._trees.setdefault(record.feed_id, KnownTree(head.size, head.root))
         self.reports.append(
             CheckpointReport(record.feed_id, head.origin, head.size, head.root.hex(), log_key, witnesses, record.note)
@@ -93,18 +96,15 @@ class Register:
                     faults.append((feed_id, fault))
         return faults
 
-    def _compare(self, record: CheckpointRecord, head: Checkpoint) -> list[Fault]:
-        heads = self._heads.get(record.feed_id, [])
-        for other in heads:
+    def _compare(self, record: CheckpointRecord, head: Checkpoint, *, is_signed: bool) -> list[Fault]:
+        for other in self._heads.get(record.feed_id, ()) if is_signed else ():
             if other.size == head.size and other.root != head.root:
                 return [forked(other, head)]
-        if not heads:
+        first = self._first.get(record.feed_id)
+        if first is None or is_consistent(head.size, head.root, first.size, first.root, record.consistency):
             return []
-        first = heads[0]
-        if not is_consistent(head.size, head.root, first.size, first.root, record.consistency):
-            what = f"a proof that the log over {first.size} entries begins with that over {head.size}"
-            return [Fault(Rule.CHECKPOINT_INCONSISTENT, 0, what, "one that does not hold")]
-        return []
+        what = f"a proof that the log over {first.size} entries begins with that over {head.size}"
+        return [Fault(Rule.CHECKPOINT_INCONSISTENT, 0, what, "one that does not hold")]
 
 
 def forked(one: Checkpoint, other: Checkpoint) -> Fault:

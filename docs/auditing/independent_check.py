@@ -380,7 +380,8 @@ def check_hand(hand, lens, seat, events, chips_of, ledger):
         need(all(payload is not None for _, payload in own), "bodies of the hand are withheld")
         payoffs = check_holdem(started, own, cards, [r["position"] for r in hand["reveals"]], seat)
         cause = f"table/{hand['stream_id']}/{hand['last_version']}"
-        check_wallet(hand_id, seats, payoffs if chips_of == 1 else [0] * len(seats), cause, ledger)
+        if chips_of == 1:  # chips of the wallet, and no match's or tournament's
+            check_wallet(hand_id, seats, payoffs, cause, ledger)
 
 
 def strength(cards):
@@ -503,8 +504,7 @@ def check_wallet(hand_id, seats, payoffs, cause, ledger):
     def escrow(place):
         return str(uuid.uuid5(ACCOUNTS, f"escrow/{text(seats[place], 5)}"))
 
-    if not any(text(seat, 5) for seat in seats):
-        return
+    need(all(text(seat, 5) for seat in seats), "seats whose chips are nobody's")
     due, wanted = {i: p for i, p in enumerate(payoffs) if p > 0}, []
     for loser, payoff in enumerate(payoffs):
         owed = max(-payoff, 0)

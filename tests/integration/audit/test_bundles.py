@@ -14,6 +14,9 @@ import pytest
 
 from diwan.api.audit.v1 import record_pb2
 from diwan.chassis.access import Role
+from diwan.cli.demo import floor
+from diwan.cli.demo.command import DEMO_SETTINGS
+from diwan.cli.demo.gather import until
 from diwan.cli.exporting.gathering import NotReadyError, Wanted, gather
 from diwan.cli.stack.stack import Stack
 from diwan.client import DiwanError
@@ -161,37 +164,34 @@ async def test_the_commands_of_the_guide_lead_from_a_hand_to_a_verdict(stack, tm
     assert reports[0]["findings"][0]["place"]
 
 
+@pytest.fixture
+def whole_house(tmp_path):
+    """A house with all its services, as the demo has it."""
+    with Stack(tmp_path / "house", report=lambda *_: None, overrides=DEMO_SETTINGS) as running:
+        yield running
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(400)
-async def test_a_spin_is_exported_and_every_draw_and_hand_of_it_verified(tmp_path):
+async def test_a_spin_is_exported_and_every_draw_and_hand_of_it_verified(whole_house, tmp_path):
     """F1: a Spin of a guest and two bots, from the first entry to the prize."""
-    from diwan.cli.demo import floor
-    from diwan.cli.demo.command import DEMO_SETTINGS
+    house = whole_house
+    async with client_of(house, "op", Role.OPERATOR) as client, client_of(house, "guest", Role.PLAYER) as guest:
+        await client.wallet.issue_to_house(floor.HOUSE_CHIPS, reason="what a Spin may draw")
+        await guest.wallet.open_account()
+        tournament_id = (await client.tournaments.create(floor.spin())).tournament.tournament_id
 
-    with Stack(tmp_path, report=lambda *_: None, overrides=DEMO_SETTINGS) as whole:
-        async with client_of(whole, "op", Role.OPERATOR) as client, client_of(whole, "guest", Role.PLAYER) as guest:
-            await client.wallet.issue_to_house(floor.HOUSE_CHIPS, reason="what a Spin may draw")
-            await guest.wallet.open_account()
-            tournament_id = (await client.tournaments.create(floor.spin())).tournament.tournament_id
-            while not (await client.tournaments.get(tournament_id)).tournament.is_open:
-                await asyncio.sleep(0.1)
-            await guest.tournaments.register(tournament_id)
-            await floor.play_out(floor.Floor({tournament_id: floor.Guest(guest, tournament_id)}), print, seconds=200)
-            told = await asyncio.to_thread(
-                diwan,
-                "export",
-                "--tournament",
-                tournament_id,
-                "-o",
-                "spin.bundle",
-                "--data",
-                str(tmp_path),
-                cwd=tmp_path,
-            )
-            assert (told.returncode, told.stderr) == (0, "")
-            policy = parse_policy(await client.audit.register_policy())
-        with (tmp_path / "spin.bundle").open("rb") as lines:
-            report, _ = verify_bundle(lines, policy)
-        assert report.is_verified, [one.text for one in report.findings]
-        assert report.multiplier >= 2
-        assert report.hands
+        async def is_open() -> bool:
+            return (await client.tournaments.get(tournament_id)).tournament.is_open
+
+        await until("registration opens", is_open)
+        await guest.tournaments.register(tournament_id)
+        await floor.play_out(floor.Floor({tournament_id: floor.Guest(guest, tournament_id)}), print, seconds=200)
+        options = ("--tournament", tournament_id, "-o", "spin.bundle", "--data", str(house.layout.root))
+        told = await asyncio.to_thread(diwan, "export", *options, cwd=tmp_path)
+        assert (told.returncode, told.stderr) == (0, "")
+        policy = parse_policy(await client.audit.register_policy())
+    report, _ = verify_bundle((tmp_path / "spin.bundle").read_bytes().splitlines(keepends=True), policy)
+    assert report.is_verified, [one.text for one in report.findings]
+    assert report.multiplier >= 2
+    assert report.hands

@@ -894,6 +894,14 @@ def transfer_changed(case, **fields):
     return posted(case, change)
 
 
+@forgery("CHIPS_AT_ODDS")
+def the_seats_are_nobodys(case):
+    """A hand that does not say whose chips they are would owe nobody anything."""
+    seats = tuple(replace(one, sitting="") for one in case.started.seats)
+    case.insider.change(case.insider.start(), seats=seats)
+    return case.edited(), case.version(case.insider.start())
+
+
 @forgery("POSTING_DIFFERS")
 def the_wallet_posts_another_amount(case):
     return transfer_changed(case, amount=10**6), None

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from diwan.core.transparency.note import KeyType
 from diwan.history.bundle import FORMAT, BundleError, KnownTree, PathWriter, read_bundle
+from diwan.signing.notekey import NoteKey
 from diwan.verifier import Verdict
 from diwan.verifier.many import verify_bundles
 from tests.unit.verifier.games import GAMES, played_game, stream_of
@@ -122,6 +124,20 @@ def test_two_bundles_that_show_two_roots_of_one_size_prove_a_fork():
     assert all(verified(lines).is_verified for _, lines in bundles)
     reports = verify_bundles(bundles, policy())
     assert [[one.rule.value for one in report.findings] for report in reports] == [["CHECKPOINT_FORKED"]] * 2
+
+
+def test_a_file_that_nobody_signed_convicts_no_honest_one():
+    """Whoever has no key could otherwise make an honest bundle look forked, by a file beside it."""
+    honest, other = forked_houses()
+    other.log_keys = {n: NoteKey(f"house.test/feed/{n}", KeyType.ED25519, bytes(32)) for n in (1, 2)}
+    bundles = [(name, house.bundle(hands_of(house)[0])) for name, house in (("true", honest), ("false", other))]
+    for order in (bundles, bundles[::-1]):
+        reports = {report.name: report for report in verify_bundles(order, policy())}
+        assert reports["true"].is_verified, [one.text for one in reports["true"].findings]
+        assert {one.rule.value for one in reports["false"].findings} == {"LOG_SIGNATURE_MISSING"}
+    assert {one.rule.value for one in verified(bundles[1][1], seen=[honest.feeds()[1].head()]).findings} == {
+        "LOG_SIGNATURE_MISSING"
+    }
 
 
 def test_a_checkpoint_from_elsewhere_convicts_a_fork_and_asks_for_what_lies_between():
