@@ -11,7 +11,7 @@ import msgspec
 from diwan.chassis.database import Connection
 from diwan.core.decider import Rejected
 from diwan.core.transparency.checkpoint import origin_of
-from diwan.core.transparency.tree import Span, consistency_spans, inclusion_spans, places, span_hashes
+from diwan.core.transparency.tree import consistency_spans, inclusion_spans, places, span_hash
 from services.audit import register_statements as statements
 from services.audit.nodes import nodes_in, span_hashes_in
 
@@ -81,11 +81,13 @@ async def inclusions_in(
             raise Rejected("FIELD_INVALID", field="global_seqs", why="numbers of the feed count from 1")
         if number > head.size:
             raise Rejected("NOT_IN_CHECKPOINT", global_seq=number, size=head.size)
-    spans: list[list[Span]] = [inclusion_spans(number - 1, head.size) for number in global_seqs]
-    wanted = places(span for of_one in spans for span in of_one) | {(0, number - 1) for number in global_seqs}
-    nodes = await nodes_in(connection, feed_id, wanted)
+    spans = [inclusion_spans(number - 1, head.size) for number in global_seqs]
+    # The paths of neighbours meet soon: what they share is read and hashed once.
+    distinct = {span for of_one in spans for span in of_one}
+    nodes = await nodes_in(connection, feed_id, places(distinct) | {(0, number - 1) for number in global_seqs})
+    hashes = {span: span_hash(span, nodes) for span in distinct}
     return head, [
-        Inclusion(number, nodes[0, number - 1], span_hashes(of_one, nodes))
+        Inclusion(number, nodes[0, number - 1], tuple(hashes[span] for span in of_one))
         for number, of_one in zip(global_seqs, spans, strict=True)
     ]
 
