@@ -58,6 +58,7 @@ async def _proved_size(client: DiwanClient) -> int:
     try:
         return (await client.audit.checkpoint(TABLE_FEED)).size
     except DiwanError as error:
-        if error.reason != "CHECKPOINT_NOT_FOUND":
+        # An audit that was killed answers again when it is back.
+        if error.is_from_server and error.reason != "CHECKPOINT_NOT_FOUND":
             raise
         return 0
