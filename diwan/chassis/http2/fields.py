@@ -25,6 +25,9 @@ BLOCK_BYTES_MAX: Final = 64 * 1024
 REMEMBERED_MAX: Final = 64
 REMEMBERED_BYTES_MAX: Final = 4 * 1024
 
+TIMEOUT_SECONDS_MAX: Final = 30 * 24 * 3600.0
+"""A caller's deadline is no further off: eight digits of hours are more than timers count."""
+
 _ENTRY_BYTES: Final = 32
 _TIMEOUT: Final = re.compile(r"([0-9]{1,8})([HMSmun])").fullmatch
 _UNITS: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
@@ -148,7 +151,7 @@ def _seconds_of(text: str) -> float:
     found = _TIMEOUT(text)
     if found is None:
         raise _malformed("a timeout is up to eight digits and a unit")
-    return int(found[1]) * _UNITS[found[2]]
+    return min(int(found[1]) * _UNITS[found[2]], TIMEOUT_SECONDS_MAX)
 
 
 def _malformed(why: str) -> StreamFault:

@@ -278,6 +278,13 @@ async def test_a_call_is_over_at_its_deadline_also_while_its_request_is_on_its_w
     assert line.listener.calls == 0
 
 
+async def test_a_deadline_beyond_all_clocks_is_no_fault():
+    line = Line()
+    line.call(1, "/echo", b"hello", ("grpc-timeout", "99999999H"))
+
+    assert (await line.answer())[0] == [b"hello"]
+
+
 async def test_an_answer_that_comes_before_the_request_is_whole_is_followed_by_a_reset():
     line = Line()
     line.headers(1, "/refuse")
