@@ -82,6 +82,7 @@ class HandFacts(msgspec.Struct, frozen=True, kw_only=True):
     result: int
     pot: int
     flags: Flag
+    tournament_id: str
     seats: tuple[SeatFacts, ...]
 
 
@@ -131,11 +132,18 @@ def hand_facts(events: Sequence[tuple[int, object]], later: Iterable[object] = (
         result=RESULT_NUMBERS[ended.result],
         pot=_pot(said),
         flags=_flags(started, ended, said, later, looks),
+        tournament_id=_tournament_of(started),
         seats=tuple(
             SeatFacts(seat.seat, seat.player, seat.is_bot, seat.stack, payoff)
             for seat, payoff in zip(started.seats, ended.payoffs, strict=True)
         ),
     )
+
+
+def _tournament_of(started: HandStarted | CapsaStarted) -> str:
+    if isinstance(started, CapsaStarted) or started.tournament is None:
+        return ""
+    return started.tournament.tournament_id
 
 
 def _stake(started: HandStarted | CapsaStarted) -> int:

@@ -151,7 +151,8 @@ class HandIndexer:
             statements.KEEP,
             *(facts.hand_id, table_id, facts.started_at_ms, facts.ended_at_ms, facts.first_version, facts.last_version),
             *(facts.hand_no, facts.stake, facts.pot, int(facts.flags), facts.result, table.chips, table.seats),
-            *(facts.pot.bit_length(), facts.game, facts.bet_limit, table.name, table.tournament_id or None),
+            *(facts.pot.bit_length(), facts.game, facts.bet_limit, table.name),
+            facts.tournament_id or table.tournament_id or None,
             *(players, [seat.seat for seat in facts.seats], [seat.payoff for seat in facts.seats]),
         )
         if not kept:

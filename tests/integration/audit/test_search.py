@@ -146,6 +146,14 @@ async def test_recorded_hands_of_every_game_are_found_as_their_events_tell_them(
         Flag.VOID, Flag.CLOCK, Flag.INTERRUPTED, Flag.POWERS, Flag.ALL_IN,
     }  # fmt: skip
     assert {told["game"] for told in hands.values()} == {"holdem", "omaha", "naiko", "sarab", "capsa"}
+    of_tournaments = {
+        hand_id: tournament.tournament_id
+        for hand_id, one in zip(wanted, golden, strict=True)
+        if (tournament := getattr(one.events[0], "tournament", None)) is not None
+    }
+    assert of_tournaments
+    for hand_id, tournament_id in of_tournaments.items():
+        assert hand_id in {str(one.hand_id) for one in await found(audit, Sought(tournament_id=tournament_id))}
 
 
 def as_log(core, stream_id, deck):
