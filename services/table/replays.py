@@ -32,7 +32,7 @@ from services.table.loaded import HandPlace
 from services.table.names import Names
 from services.table.opening import EVENTS_OF_A_RUNNING_HAND, Look, OpenedHand, Openings, looking
 from services.table.paging import after_moment, moment_token
-from services.table.standing import Standing
+from services.table.standing import Around, Standing
 
 MOMENTS_A_PAGE_MAX: Final = 200
 MOMENTS_IN_A_ROW: Final = 8
@@ -74,6 +74,7 @@ class Read(msgspec.Struct, frozen=True):
 
     events: list[StoredEvent]
     behind: list[StoredEvent]
+    around: Around
     is_ended: bool
 
 
@@ -134,18 +135,19 @@ class Replays:
         """Return the events of a hand whole commands long, as far as the viewer may see them at all."""
         last = place.last_version
         limit = last - place.first_version + 1 + EVENTS_BEHIND if last else EVENTS_OF_A_RUNNING_HAND
-        found = await self._store.read(place.table_id, place.first_version - 1, limit)
-        read = _of_the_hand(found)
+        around = await self._standing.around(place.table_id, place.first_version, limit)
+        found = around.events
+        read = _of_the_hand(found, around)
         while read.is_ended and not read.behind and len(found) == limit:
             # Its last command caused more than was read.
             limit = EVENTS_A_READ
             found = await self._store.read(place.table_id, read.events[-1].version, limit)
-            read = _of_the_hand(read.events + found)
+            read = _of_the_hand(read.events + found, around)
         if not viewer.is_staff and await self._hands.is_private(place.table_id):
             self._hands.check_known(place, read.events, viewer)
         if not read.is_ended:
             events = await self._hands.as_far_as_shown(place.table_id, read.events, viewer)
-            return Read(events, [], is_ended=False)
+            return Read(events, [], around, is_ended=False)
         return read
 
     # ---- opening ----------------------------------------------------------------------------------------------------
@@ -216,7 +218,7 @@ class Replays:
         after: int,
         size: int,
     ) -> None:
-        before = await self._standing.before(place.table_id, place.first_version)
+        before = await self._standing.before_hand(read.around)
         moments = hand_moments(before, hand.entries)
         logged = {event.version: event.logged() for event in read.events}
         names = await self._names.of({seat.player for moment in moments for seat in moment.state.seats})
@@ -303,11 +305,11 @@ def _seat(seat: Seat | None, own: Seat | None, role: Role, viewer: Viewer, hand:
     return own
 
 
-def _of_the_hand(found: list[StoredEvent]) -> Read:
+def _of_the_hand(found: list[StoredEvent], around: Around) -> Read:
     """Return the events up to the end of the command that ended the hand, and apart from them what lies behind."""
     for at, event in enumerate(found):
         if event.type_id == _HAND_ENDED:
             ends = (n for n in range(at, len(found)) if found[n].command_id != event.command_id)
             behind = next(ends, len(found))
-            return Read(found[:behind], found[behind:], is_ended=True)
-    return Read(found, [], is_ended=False)
+            return Read(found[:behind], found[behind:], around, is_ended=True)
+    return Read(found, [], around, is_ended=False)

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 import diwan.core
 from diwan.chassis.alarms import raise_alarm
 from diwan.chassis.database import Connection, Database
-from diwan.chassis.store import EventStore, StoredEvent
+from diwan.chassis.store import EventStore, StoredEvent, statements
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandStarted
 from diwan.core.hashing import hashed
@@ -104,6 +104,16 @@ def read(body: bytes) -> TableState:
     return TableState(**{name: getattr(kept, name) for name in _FIELDS})
 
 
+class Around(msgspec.Struct, frozen=True):
+    """A hand's events and what was read with them: the nearest copy before it, and what lies between the two."""
+
+    table_id: UUID
+    first_version: int
+    copy: asyncpg.Record | None
+    between: list[StoredEvent]
+    events: list[StoredEvent]
+
+
 class _AnotherStream(Exception):  # noqa: N818  (what a copy turns out to be of)
     """A copy's place in the stream is not where the stream says that it is."""
 
@@ -178,6 +188,28 @@ class Standing:
         return found
 
     # ---- reading back -----------------------------------------------------------------------------------------------
+
+    async def around(self, table_id: UUID, first_version: int, limit: int) -> Around:
+        """Return a hand's events, at most ``limit`` from its first on, and what its table is folded from: in one trip."""
+        row, events = await self._database.run(partial(_read_around, table_id, first_version, limit))
+        at = next((n for n, event in enumerate(events) if event.version == first_version), len(events))
+        return Around(table_id, first_version, row, events[:at], events[at:])
+
+    async def before_hand(self, around: Around) -> TableState:
+        """Return a table as it stood before a hand that was read with `around`; raises `BrokenStream`."""
+        table_id, first_version = around.table_id, around.first_version
+        following = (*around.between, *around.events[:1])
+        version, stream_hash, body, digest = around.copy or (0, b"", b"", b"")
+        state = _whole(table_id, version, stream_hash, body, digest)
+        # Whatever does not fit is looked into where there is time for it.
+        if state is None or not following or following[0].prev_hash != stream_hash:
+            return await self.before(table_id, first_version)
+        for stored in around.between:
+            event: Any = decode(stored.type_id, stored.schema_v, stored.body).event
+            state = evolve(state, event)
+        if state.version != first_version - 1:
+            return await self.before(table_id, first_version)
+        return replace(state, hand=None)
 
     async def before(self, table_id: UUID, first_version: int) -> TableState:
         """Return a table as it stood before an event with which a hand begins; raises `BrokenStream`."""
@@ -265,6 +297,17 @@ def _whole(table_id: UUID, version: int, stream_hash: bytes, body: bytes, digest
     except msgspec.MsgspecError:
         return None
     return state if state.version == version and state.table_id == str(table_id) else None
+
+
+async def _read_around(
+    table_id: UUID, first_version: int, limit: int, connection: Connection
+) -> tuple[asyncpg.Record | None, list[StoredEvent]]:
+    row = await _nearest_row(table_id, first_version, connection)
+    after = first_version - 1
+    if row is not None and after - row["version"] <= EVENTS_A_READ:
+        after = row["version"]
+    events = await connection.fetch(statements.READ, table_id, after, first_version - 1 - after + limit)
+    return row, [StoredEvent(*event) for event in events]
 
 
 async def _nearest_row(table_id: UUID, before: int, connection: Connection) -> asyncpg.Record | None:

@@ -26,7 +26,7 @@ from services.table.opening import Openings
 from services.table.replays import Replays
 from services.table.saga import BuyIns
 from services.table.seats import Seats
-from services.table.standing import Standing
+from services.table.standing import Around, Standing
 from services.table.stream import chain_hashes
 from services.table.tables import Tables
 
@@ -176,6 +176,9 @@ class NoCopies:
 
 
 class Uncopied(Standing):
+    async def around(self, table_id, first_version, limit):
+        return Around(table_id, first_version, None, [], await self._store.read(table_id, first_version - 1, limit))
+
     async def newest(self, _table_ids):
         return {}
 

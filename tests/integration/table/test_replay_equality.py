@@ -69,7 +69,7 @@ async def test_a_hand_that_outlived_its_process_is_replayed_as_it_was_seen_on_bo
     """O7, H9: the views before and after, of two owners; the moved deadline is a moment like any other."""
     seen = Folded()
     async with a_house(postgres, database, folder) as house:
-        table_id = await house.create()
+        table_id = await house.create(pause_ms=600_000)
         for player in PLAYERS[:2]:
             await house.sit(table_id, player)
         view = await house.until(table_id, has_decision)
