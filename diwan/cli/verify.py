@@ -143,6 +143,8 @@ def text_of(report: BundleReport) -> Iterator[str]:
         yield f"  register: {checkpoint.origin}, {checkpoint.size} entries, {signed}{cosigned}"
     if report.about:
         yield f"  {report.events} events stand in it; {report.postings} transfers; {report.own_cards} cards of the lens"
+    if report.commands:
+        yield f"  {report.commands} commands of the table decided again from its first event on, between hands too"
     if report.draws:
         multiplier = f"; its multiplier is {report.multiplier}" if report.multiplier else ""
         yield f"  {report.draws} draws of the tournament made again from the secrets that were committed to{multiplier}"

@@ -63,6 +63,17 @@ class Audit:
                 return
             request.after_version = page.events[-1].event.version
 
+    async def table_record(self, table_id: str, *, page_size: int = 1000) -> AsyncIterator[RecordedEvent]:
+        """Iterate over a table's stored events up to its newest ended hand, each with its number in its feed."""
+        request = record_pb2.GetTableRecordRequest(table_id=table_id, page_size=page_size)
+        while True:
+            page = await self._connection.unary(self._stub.GetTableRecord, request)
+            for event in page.events:
+                yield event
+            if not page.has_more:
+                return
+            request.after_version = page.events[-1].event.version
+
     async def find_page(
         self, sought: HandFilter | Mapping[str, Any], *, page_size: int = 100, page_token: str = ""
     ) -> audit_service_pb2.FindHandsResponse:

@@ -30,6 +30,7 @@ from diwan.history.bundle import (
 )
 from diwan.verifier.bundle_report import BundleReport, Finding, finding, verdict_of
 from diwan.verifier.bundled import (
+    KINDS,
     TABLE_FEED,
     TOURNAMENT_FEED,
     WALLET_FEED,
@@ -44,6 +45,7 @@ from diwan.verifier.chain import LogReader
 from diwan.verifier.postings import Ledger, cause_of, check_postings
 from diwan.verifier.register import Register
 from diwan.verifier.report import Fault, Report, Rule, Verdict
+from diwan.verifier.stream import verify_stream
 from diwan.verifier.tournament import TournamentReport, verify_tournament
 
 DAY_MS: Final = 86_400_000
@@ -68,6 +70,7 @@ class _Check:
         self._findings: list[Finding] = []
         self._tournaments: dict[str, TournamentReport] = {}
         self._starts: list[int] = []
+        self._whole = 0
         self._event_count = 0
         self._postings = 0
         self._own_cards = 0
@@ -130,6 +133,8 @@ class _Check:
     # Tables and their hands
 
     def _end_table(self, stream: StreamRecord, events: list[Placed]) -> None:
+        if self._about.about == "table":
+            self._decide_whole(stream, events)
         has_no_chips = self._has_no_chips(events)
         versions = [one.event.version for one in events]
         for hand in self._hands.pop(stream.stream_id, []):
@@ -146,6 +151,20 @@ class _Check:
                 self._starts.append(started.started_at_ms)
                 self._own_cards += len(hand.reveals)
             self._wanted.append(Wanted(hand, report, entries, has_no_chips))
+
+    def _decide_whole(self, stream: StreamRecord, events: list[Placed]) -> None:
+        """Decide a table's every command again, those between its hands too: who is dealt in, the button, the blinds."""
+        report = verify_stream(UUID(stream.stream_id).bytes, KINDS[TABLE_FEED], [one.event for one in events])
+        # What a hand of Capsa withholds is said of the hand.
+        if report.rule is None or report.rule is Rule.BODY_WITHHELD:
+            self._whole = report.commands if report.rule is None else 0
+            return
+        at = [one for one in events if one.event.version == report.at_version]
+        fault = Fault(report.rule, report.at_version or 0, report.expected, report.found)
+        if at:
+            self._note_at(fault, at[0])
+        else:
+            self._note(fault, feed_id=stream.feed_id, stream_id=stream.stream_id, version=fault.version)
 
     def _has_no_chips(self, events: list[Placed]) -> bool | None:
         """Return whether the table's chips are a match's or a tournament's, which no wallet pays; None where its beginning is not there."""
@@ -297,6 +316,7 @@ class _Check:
             postings=self._postings,
             own_cards=self._own_cards,
             draws=sum(one.draws for one in self._tournaments.values()),
+            commands=self._whole,
             multiplier=sum(one.multiplier for one in self._tournaments.values()),
         )
         if header is not None:

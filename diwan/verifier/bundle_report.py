@@ -77,7 +77,8 @@ class BundleReport(Struct, frozen=True):
     """What was found about a bundle: verified where nothing was found; else the first finding comes first.
 
     ``postings`` counts transfers of the wallet that hold, ``events`` those whose place in the register was proved,
-    ``own_cards`` cards of the lens, ``draws`` a tournament's draws that were made again, ``multiplier`` is a Spin's. ``hands`` has a report for each hand that the bundle tells.
+    ``own_cards`` cards of the lens, ``draws`` a tournament's draws that were made again, ``multiplier`` is a Spin's. ``commands`` of a
+    table were decided again from its first event on, those between its hands too; 0 where not all of it could be. ``hands`` has a report for each hand that the bundle tells.
     """
 
     verdict: Verdict
@@ -94,6 +95,7 @@ class BundleReport(Struct, frozen=True):
     own_cards: int = 0
     draws: int = 0
     multiplier: int = 0
+    commands: int = 0
 
     @property
     def is_verified(self) -> bool:

@@ -11,7 +11,7 @@ from diwan.chassis.calls import Call
 from diwan.chassis.database import Database
 from diwan.core.decider import Rejected
 from services.audit.projections import NumberedFinding, findings_in, status_in, verdict_in
-from services.audit.records import record_for, record_in, tournament_in
+from services.audit.records import record_for, record_in, table_in, tournament_in
 from services.audit.register import Register
 from services.audit.register_api import RegisterServicer
 from services.audit.search.messages import page_message, sought_of
@@ -80,6 +80,11 @@ class AuditServicer(RegisterServicer):
         self, request: record_pb2.GetTournamentRecordRequest, call: Call
     ) -> record_pb2.GetTournamentRecordResponse:
         return await self._database.run(lambda c: tournament_in(c, request))
+
+    async def GetTableRecord(
+        self, request: record_pb2.GetTableRecordRequest, call: Call
+    ) -> record_pb2.GetTableRecordResponse:
+        return await self._database.run(lambda c: table_in(c, request))
 
 
 def _message(numbered: NumberedFinding) -> pb.Finding:

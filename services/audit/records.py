@@ -18,13 +18,14 @@ from diwan.core.hashing import uuid_bytes, uuid_text
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import LoggedEvent
 from diwan.wire.events import WireError, decode
-from diwan.wire.stored import prologue_event, settled_events, stored_message, withheld
+from diwan.wire.stored import prologue_event, public_event, settled_events, stored_message, withheld
 from services.audit import statements
 from services.audit.money import TABLE_FEED, WALLET_FEED
 
 TOURNAMENT_FEED: Final = 3
 PAGE_EVENTS: Final = 500
 PAGE_EVENTS_MAX: Final = 1_000
+VERSION_MAX: Final = 2**63 - 1
 
 _SEES_ALL_HANDS: Final = frozenset({Role.OPERATOR, Role.AUDITOR, Role.SERVICE})
 _SEES_OTHERS_POSTINGS: Final = frozenset({Role.AUDITOR, Role.SERVICE})
@@ -107,20 +108,44 @@ async def tournament_in(
     connection: Connection, request: pb.GetTournamentRecordRequest
 ) -> pb.GetTournamentRecordResponse:
     """Return a page of a tournament's events; raises ID_INVALID, PAGE_SIZE_INVALID or TOURNAMENT_NOT_FOUND."""
-    try:
-        stream_id = UUID(bytes=uuid_bytes(request.tournament_id))
-    except ValueError:
-        raise Rejected("ID_INVALID", field="tournament_id") from None
+    stream_id = _id_of(request.tournament_id, "tournament_id")
+    kept, has_more = await _page_in(connection, stream_id, TOURNAMENT_FEED, request, VERSION_MAX)
+    if not kept and not request.after_version:
+        raise Rejected("TOURNAMENT_NOT_FOUND", tournament_id=request.tournament_id)
+    events = [_told(one, one.event, TOURNAMENT_FEED) for one in kept]
+    return pb.GetTournamentRecordResponse(events=events, has_more=has_more)
+
+
+async def table_in(connection: Connection, request: pb.GetTableRecordRequest) -> pb.GetTableRecordResponse:
+    """Return a page of a table's events, none of a hand that runs; raises ID_INVALID, PAGE_SIZE_INVALID or TABLE_NOT_FOUND."""
+    stream_id = _id_of(request.table_id, "table_id")
+    last = await connection.fetchval(statements.NEWEST_ENDED, stream_id)
+    kept, has_more = await _page_in(connection, stream_id, TABLE_FEED, request, last or 0)
+    if not kept and not request.after_version:
+        raise Rejected("TABLE_NOT_FOUND", table_id=request.table_id)
+    events = [_told(one, public_event(one.event)) for one in kept]
+    return pb.GetTableRecordResponse(events=events, has_more=has_more)
+
+
+async def _page_in(
+    connection: Connection,
+    stream_id: UUID,
+    feed_id: int,
+    request: pb.GetTournamentRecordRequest | pb.GetTableRecordRequest,
+    last: int,
+) -> tuple[list[Kept], bool]:
     if not 0 <= request.page_size <= PAGE_EVENTS_MAX or request.after_version < 0:
         raise Rejected("PAGE_SIZE_INVALID", max=PAGE_EVENTS_MAX)
     size = request.page_size or PAGE_EVENTS
-    rows = await connection.fetch(statements.STREAM_PAGE, stream_id, TOURNAMENT_FEED, request.after_version, size + 1)
-    if not rows and not request.after_version:
-        raise Rejected("TOURNAMENT_NOT_FOUND", tournament_id=request.tournament_id)
-    kept = [_kept(row) for row in rows[:size]]
-    return pb.GetTournamentRecordResponse(
-        events=[_told(one, one.event, TOURNAMENT_FEED) for one in kept], has_more=len(rows) > size
-    )
+    rows = await connection.fetch(statements.STREAM_PAGE, stream_id, feed_id, request.after_version, last, size + 1)
+    return [_kept(row) for row in rows[:size]], len(rows) > size
+
+
+def _id_of(text: str, field: str) -> UUID:
+    try:
+        return UUID(bytes=uuid_bytes(text))
+    except ValueError:
+        raise Rejected("ID_INVALID", field=field) from None
 
 
 def _told(kept: Kept, event: LoggedEvent, feed_id: int = TABLE_FEED) -> pb.RecordedEvent:

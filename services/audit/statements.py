@@ -163,6 +163,7 @@ from followed_table f where f.table_id = $1
 """Whether a table was followed up to a version, and all that its event asks for is posted."""
 
 STREAM_PAGE: Final = """
-select distinct on (version) * from kept_event where stream_id = $1 and feed_id = $2 and version > $3
-order by version, global_seq limit $4
+select distinct on (version) * from kept_event where stream_id = $1 and feed_id = $2 and version > $3 and version <= $4
+order by version, global_seq limit $5
 """
+NEWEST_ENDED: Final = "select max(last_version) from hand where stream_id = $1"

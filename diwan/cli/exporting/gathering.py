@@ -12,9 +12,10 @@ import msgspec
 
 from diwan.chassis.access import Role
 from diwan.client import DiwanClient, DiwanError
-from diwan.client.others import Audit, HandRecord
+from diwan.client.others import Audit, HandRecord, RecordedEvent
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandSeat, HandStarted
+from diwan.core.log import LoggedEvent
 from diwan.core.transparency.checkpoint import Checkpoint, origin_of, parse_checkpoint
 from diwan.core.transparency.note import parse_note
 from diwan.history import bundle
@@ -75,10 +76,10 @@ async def gather(wanted: Wanted, hand_ids: Sequence[str], client_of: ClientOf) -
         opened = await _opened(wanted, hand_id, record, client_of)
         hands.append(_hand_of(hand_id, record, opened))
         _take(events, record, opened)
-    if wanted.about == "tournament":
-        async for one in audit.tournament_record(wanted.subject):
-            source = Source(one.feed_id, one.global_seq, logged_event(one.event), ())
-            events[one.feed_id][one.global_seq] = source
+    whole = {"tournament": audit.tournament_record, "table": audit.table_record}.get(wanted.about)
+    if whole is not None:
+        async for one in whole(wanted.subject):
+            _place(events, one, logged_event(one.event))
     return await _with_proofs(wanted, audit, hands, events, ends)
 
 
@@ -99,9 +100,14 @@ def _take(events: dict[int, dict[int, Source]], record: HandRecord, opened: _Ope
         event = logged_event(one.event)
         if one.feed_id == FEEDS[0] and event.body_hash and event.version in opened.bodies:
             event = msgspec.structs.replace(event, body=opened.bodies[event.version], body_hash=b"")
-        before = events[one.feed_id].get(one.global_seq)
-        if before is None or before.event.body_hash:
-            events[one.feed_id][one.global_seq] = Source(one.feed_id, one.global_seq, event, ())
+        _place(events, one, event)
+
+
+def _place(events: dict[int, dict[int, Source]], one: RecordedEvent, event: LoggedEvent) -> None:
+    """Keep an event; with its body, where that was told once."""
+    before = events[one.feed_id].get(one.global_seq)
+    if before is None or (before.event.body_hash and not event.body_hash):
+        events[one.feed_id][one.global_seq] = Source(one.feed_id, one.global_seq, event, ())
 
 
 async def _record(audit: Audit, hand_id: str, ends: float) -> HandRecord:

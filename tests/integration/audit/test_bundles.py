@@ -76,13 +76,14 @@ async def test_a_bundle_of_a_table_holds_all_its_hands(stack):
         report, _ = verify_bundle(lines, policy)
         assert report.is_verified, [one.text for one in report.findings]
         assert {hand.hand_id for hand in report.hands} == set(hands)
+        assert report.commands > 10, "from the table's first event on"
 
 
 async def test_a_bundle_is_joined_to_an_older_checkpoint(stack):
     """P8: who kept a checkpoint sees that the register only grew from it."""
     async with client_of(stack, "op", Role.OPERATOR) as client, played_table(stack, client) as table_id:
         await ended_hands(client, table_id, 1)
-        older = await client.audit.checkpoint(1, proved=False)
+        older = await client.audit.checkpoint(1)
         hand_id = (await ended_hands(client, table_id, 3))[0]
         policy = parse_policy(await client.audit.register_policy())
         lines = await bundle_of(stack, client, hand_id, since=(older.note.decode(),))

@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from diwan.core.table.events import SeatFunded
 from diwan.core.transparency.note import KeyType
 from diwan.history.bundle import FORMAT, BundleError, KnownTree, PathWriter, read_bundle
 from diwan.signing.notekey import NoteKey
 from diwan.verifier import Verdict
 from diwan.verifier.many import verify_bundles
+from tests.unit.verifier.forging import Insider
 from tests.unit.verifier.games import GAMES, played_game, stream_of
 from tests.unit.verifier.registers import House, policy, verified
 
@@ -97,6 +99,42 @@ def test_many_hands_of_a_day_share_one_file():
     assert len(report.hands) == len(hands)
     other = verified(house.bundle(*hands, lens="auditor", about="day", subject="2027-01-16"))
     assert [one.rule.value for one in other.findings] == ["SUBJECT_DIFFERS"]
+
+
+def whole_table(house):
+    """A bundle of a table with all its events, as `diwan export --table` makes it."""
+    table = next(iter(house.tables.values()))
+    table_id = str(table.stream)
+    last = house.hand_record(table, table.hand_ids[-1], "auditor", None).last_version
+
+    def with_all_events(parts):
+        feed = house.feeds()[1]
+        return (*parts[:3], [*parts[3], *feed.sources(house.streams[table_id][:last])])
+
+    return house.bundle(*table.hand_ids, lens="auditor", about="table", subject=table_id, change=with_all_events)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_table_is_decided_again_between_its_hands_too(game):
+    """Who is dealt in with how much, who has the button and who pays which blind: what a hand alone does not show."""
+    report = verified(whole_table(house_of(game, 2)))
+    assert report.is_verified, [one.text for one in report.findings]
+    assert report.commands > 10
+    assert len(report.hands) >= 2
+
+
+def test_chips_that_were_never_bought_are_found_in_a_tables_bundle_alone():
+    """Each hand holds by itself; from the table's beginning on it does not follow."""
+    house = house_of("holdem", 4).copy()
+    table = next(iter(house.tables.values()))
+    insider = Insider(table, 1)
+    at = next(i for i, event in enumerate(table.core) if isinstance(event, SeatFunded))
+    insider.change(at, amount=table.core[at].amount + 1)
+    house.streams[str(table.stream)] = insider.rehash()
+    report = verified(whole_table(house))
+    assert report.verdict is FALSE
+    assert report.findings[0].version == table.events[at].version
+    assert verified(house.bundle(table.hand_ids[1])).is_verified
 
 
 def test_without_keys_nobody_vouches_for_the_register():
