@@ -8,6 +8,7 @@ compared transfer by transfer with what the wallet's feed says it posted, whiche
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Final
 from uuid import UUID
 
@@ -25,6 +26,7 @@ from diwan.core.ledger.seats import TableSeats, follow
 from diwan.wire.events import is_table_event
 from services.audit import statements
 from services.audit.findings import Finding
+from services.audit.holds import KeptHold, accounts_of, check_holds, holds_in, keep_in
 from services.audit.keeping import Read
 
 TABLE_FEED: Final = 1
@@ -78,12 +80,18 @@ class LedgerExaminer:
         ]
         ids = [t.transfer_id for _, commit in commits for t in commit.transfers]
         known = {row["transfer_id"] for row in await connection.fetch(statements.POSTED_BEFORE, ids)}
-        accounts = await _accounts(connection, [commit for _, commit in commits])
+        holds = await holds_in(connection, [commit for _, commit in commits])
+        accounts = await _accounts(connection, [commit for _, commit in commits], holds)
         for one, commit in commits:
-            findings += [_found(one, kind, detail) for kind, detail in check_commit(accounts, known, commit)]
+            found = chain(check_commit(accounts, known, commit), check_holds(accounts, holds, commit))
+            findings += [_found(one, kind, detail) for kind, detail in found]
             await _note_posted(connection, one, commit, accounts)
-        rows = [(a.account_id, a.kind, a.owner, a.currency, a.balance, a.is_closed) for a in accounts.values()]
+        rows = [
+            (a.account_id, a.kind, a.owner, a.currency, a.balance, a.is_closed, a.held, a.is_frozen)
+            for a in accounts.values()
+        ]
         await connection.executemany(statements.KEEP_ACCOUNT, rows)
+        await keep_in(connection, holds.values())
         return findings + await compare(connection, ids)
 
 
@@ -191,10 +199,13 @@ async def _followed(connection: Connection, table_ids: set[UUID]) -> dict[UUID, 
     return found
 
 
-async def _accounts(connection: Connection, commits: Sequence[LedgerCommitted]) -> dict[str, Account]:
+async def _accounts(
+    connection: Connection, commits: Sequence[LedgerCommitted], holds: dict[str, KeptHold]
+) -> dict[str, Account]:
     ids = {account.account_id for commit in commits for account in commit.accounts}
     ids |= {each for commit in commits for t in commit.transfers for each in (t.debit_account, t.credit_account)}
     ids |= {account_id for commit in commits for account_id in commit.closings}
+    ids |= {account_id for commit in commits for account_id in accounts_of(commit, holds)}
     rows = await connection.fetch(statements.ACCOUNTS, list(ids))
     return {row["account_id"]: Account(**dict(row)) for row in rows}
 

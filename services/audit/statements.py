@@ -85,11 +85,22 @@ on conflict (table_id) do update set version = excluded.version, state = exclude
 """
 
 ACCOUNTS: Final = """
-select account_id, kind, owner, currency, balance, is_closed from ledger_account where account_id = any($1::text[])
+select account_id, kind, owner, currency, balance, is_closed, held, is_frozen
+from ledger_account where account_id = any($1::text[])
 """
 KEEP_ACCOUNT: Final = """
-insert into ledger_account (account_id, kind, owner, currency, balance, is_closed) values ($1, $2, $3, $4, $5, $6)
-on conflict (account_id) do update set balance = excluded.balance, is_closed = excluded.is_closed
+insert into ledger_account (account_id, kind, owner, currency, balance, is_closed, held, is_frozen)
+values ($1, $2, $3, $4, $5, $6, $7, $8)
+on conflict (account_id) do update
+set balance = excluded.balance, is_closed = excluded.is_closed, held = excluded.held, is_frozen = excluded.is_frozen
+"""
+HOLDS: Final = """
+select hold_id, debit_account, credit_account, amount, expires_at_ms, resolution
+from ledger_hold where hold_id = any($1::text[])
+"""
+KEEP_HOLD: Final = """
+insert into ledger_hold (hold_id, debit_account, credit_account, amount, expires_at_ms, resolution)
+values ($1, $2, $3, $4, $5, $6) on conflict (hold_id) do update set resolution = excluded.resolution
 """
 POSTED_BEFORE: Final = "select transfer_id from posted where transfer_id = any($1::text[])"
 POST: Final = """

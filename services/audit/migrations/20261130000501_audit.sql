@@ -89,8 +89,21 @@ create table ledger_account (
     owner text not null,
     currency text not null,
     balance bigint not null,
-    is_closed boolean not null default false
+    is_closed boolean not null default false,
+    held bigint not null default 0,
+    is_frozen boolean not null default false
 );
+comment on column ledger_account.held is 'The sum of its open holds.';
+
+create table ledger_hold (
+    hold_id text primary key,
+    debit_account text not null,
+    credit_account text not null,
+    amount bigint not null,
+    expires_at_ms bigint not null,
+    resolution text not null
+);
+comment on column ledger_hold.resolution is 'Empty while it is open.';
 
 create table due (
     transfer_id text primary key,
@@ -135,9 +148,9 @@ create trigger finding_is_never_rewritten before update or delete or truncate on
     for each statement execute function refuse_rewriting();
 
 grant select, insert on kept_event, finding to store_writer;
-grant select, insert, update on feed_tree, stream_head, hand, followed_table, ledger_account, due, posted to store_writer;
-grant select on kept_event, feed_tree, stream_head, hand, finding, followed_table, ledger_account, due, posted
+grant select, insert, update on feed_tree, stream_head, hand, followed_table, ledger_account, ledger_hold, due, posted to store_writer;
+grant select on kept_event, feed_tree, stream_head, hand, finding, followed_table, ledger_account, ledger_hold, due, posted
     to store_reader;
 
 -- migrate:down
-drop table posted, due, ledger_account, followed_table, finding, hand, stream_head, feed_tree, kept_event;
+drop table posted, due, ledger_hold, ledger_account, followed_table, finding, hand, stream_head, feed_tree, kept_event;
