@@ -6,6 +6,7 @@ import contextlib
 import socket
 import sys
 import threading
+import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
@@ -32,7 +33,7 @@ class WitnessServer(ThreadingHTTPServer):
         self.witness = witness
         self._free = threading.BoundedSemaphore(CONNECTIONS_MAX)
         self._mutex = threading.Lock()
-        self._open: set[socket.socket] = set()
+        self._open: dict[socket.socket, float] = {}
 
     @property
     def url(self) -> str:
@@ -49,26 +50,44 @@ class WitnessServer(ThreadingHTTPServer):
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         with self._mutex:
-            self._open.add(request)
+            self._open[request] = time.monotonic()
         try:
             super().process_request_thread(request, client_address)
         finally:
             with self._mutex:
-                self._open.discard(request)
+                self._open.pop(request, None)
             self._free.release()
+
+    def answered(self, connection: socket.socket) -> None:
+        """A request was answered; its connection may bring another."""
+        with self._mutex:
+            if connection in self._open:
+                self._open[connection] = time.monotonic()
+
+    def service_actions(self) -> None:
+        """End connections whose next request has not come to its end in time, however busily they send."""
+        late = time.monotonic() - IDLE_SECONDS
+        with self._mutex:
+            for connection, since in self._open.items():
+                if since < late:
+                    _break_off(connection)
 
     def server_close(self) -> None:
         """Stop listening, and end the connections that are kept open for a next request."""
         super().server_close()
         with self._mutex:
             for connection in self._open:
-                with contextlib.suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
+                _break_off(connection)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Whoever breaks a connection off has nothing to be told; a fault of ours is told to the owner."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
+
+
+def _break_off(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -115,6 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
+        self.server.answered(self.connection)
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """A line a second would only hide the others."""

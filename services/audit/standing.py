@@ -25,6 +25,9 @@ LOOK_SECONDS: Final = 2.0
 DRAWN: Final = 8
 """Earlier events that are asked for again each time: nobody knows which, so no change is safe for long."""
 
+SWEPT: Final = 100
+"""So many more each time, one part behind the other: the whole feed is asked for again, a million events in half a day."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -48,6 +51,7 @@ class Standing:
         alarm: Callable[[str, str], None] = raise_alarm,
     ) -> None:
         self._alarm = alarm
+        self._swept = 0
         self._feed_id = feed_id
         self._database = database
         self._source = source
@@ -71,15 +75,46 @@ class Standing:
         chosen = {newest, *(secrets.randbelow(newest) + 1 for _ in range(DRAWN))} if numbers is None else set(numbers)
         for number in sorted(chosen):
             kept = await self._database.run(partial(_kept, feed_id=self._feed_id, number=number))
-            if kept is None:
-                continue
-            shown = await self._source.read(number - 1, 1)
-            fault = _fault(kept, shown, number)
-            if fault is not None:
-                kind, detail = fault
-                finding = Finding(self._feed_id, number, kept["stream_id"], kept["version"], kind, detail)
-                if await self._database.run(partial(record_once, finding=finding)):
-                    self._alarm("fork", f"feed {self._feed_id}: {kind}: {detail}")
+            if kept is not None:
+                await self._hold(kept, await self._source.read(number - 1, 1))
+        if numbers is None:
+            await self._sweep(newest)
+
+    async def _sweep(self, newest: int) -> None:
+        """Go on through the feed from its first event to its newest, and again: a change that no draw hits is found, too."""
+        if self._swept >= newest:
+            self._swept = 0
+        rows = await self._database.run(
+            lambda c: c.fetch(statements.KEPT_FROM, self._feed_id, self._swept, self._swept + SWEPT)
+        )
+        shown = {event.global_seq: event for event in await self._shown(self._swept, rows)}
+        for kept in rows:
+            event = shown.get(kept["global_seq"])
+            # One of a part is enough: a feed that was cut off would be a finding an event.
+            if await self._hold(kept, [] if event is None else [event]):
+                break
+        self._swept += SWEPT
+
+    async def _shown(self, after: int, rows: list[asyncpg.Record]) -> list[FeedEvent]:
+        if not rows:
+            return []
+        try:
+            return await self._source.read(after, SWEPT)
+        except ConnectionError:
+            # A page with a hole is no page; asked for one by one, it is seen which event is not there.
+            single = [await self._source.read(row["global_seq"] - 1, 1) for row in rows]
+            return [event for found in single for event in found]
+
+    async def _hold(self, kept: asyncpg.Record, shown: list[FeedEvent]) -> bool:
+        """Hold what is shown against what was kept; returns whether they differ, which is told once."""
+        fault = _fault(kept, shown, kept["global_seq"])
+        if fault is None:
+            return False
+        kind, detail = fault
+        finding = Finding(self._feed_id, kept["global_seq"], kept["stream_id"], kept["version"], kind, detail)
+        if await self._database.run(partial(record_once, finding=finding)):
+            self._alarm("fork", f"feed {self._feed_id}: {kind}: {detail}")
+        return True
 
 
 async def _kept(connection: Connection, feed_id: int, number: int) -> asyncpg.Record | None:

@@ -15,6 +15,9 @@ LEAVES: Final = "select global_seq, leaf_hash from kept_event where feed_id = $1
 IS_KEPT: Final = "select exists (select 1 from kept_event where feed_id = $1 and global_seq = $2)"
 NEWEST_KEPT: Final = "select max(global_seq) from kept_event where feed_id = $1"
 KEPT: Final = "select * from kept_event where feed_id = $1 and global_seq = $2"
+KEPT_FROM: Final = """
+select * from kept_event where feed_id = $1 and global_seq > $2 and global_seq <= $3 order by global_seq
+"""
 KEPT_AT: Final = """
 select global_seq, leaf_hash, stream_id, version, event_id, command_id, epoch, type_id, schema_v, recorded_at_ms, body,
     prev_hash, hash

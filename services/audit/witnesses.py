@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.client
+import socket
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
@@ -36,6 +37,9 @@ from services.audit.signing import NOWHERE, Hold, HoldKind, Signer
 ANSWER_SECONDS: Final = 3.0
 IDLE_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 2.0
+QUESTION_SECONDS: Final = 8.0
+"""For the whole of an answer; `ANSWER_SECONDS` is for each of its parts."""
+
 ANSWER_BYTES_MAX: Final = 64 * 1024
 ATTEMPTS: Final = 3
 SIZE_TYPE: Final = "text/x.tlog.size"
@@ -62,6 +66,7 @@ class WitnessClient:
             raise ValueError(f"a witness's URL is http(s)://host[:port][/path], not {url!r}")
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._connection = kind(parts.hostname, parts.port, timeout=ANSWER_SECONDS)
+        self._is_aborted = False
         self._path = f"{parts.path.rstrip('/')}/add-checkpoint"
 
     def ask(self, body: bytes) -> Answer:
@@ -72,7 +77,7 @@ class WitnessClient:
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
             # A kept connection may have been closed meanwhile; asking twice is as good as asking once.
-            if not is_kept:
+            if not is_kept or self._is_aborted:
                 raise ConnectionError(repr(error)) from error
         try:
             return self._ask(body)
@@ -84,6 +89,8 @@ class WitnessClient:
         self._connection.request("POST", self._path, body)
         response = self._connection.getresponse()
         raw = response.read(ANSWER_BYTES_MAX + 1)
+        if self._is_aborted:
+            raise ConnectionError("broken off")
         if len(raw) > ANSWER_BYTES_MAX:
             raise ConnectionError("an answer without end")
         text = raw.decode("utf-8", "replace")
@@ -92,6 +99,13 @@ class WitnessClient:
             with contextlib.suppress(NoteMalformed):
                 size = parse_decimal(text.removesuffix("\n"))
         return Answer(response.status, text, size)
+
+    def abort(self) -> None:
+        """Break the connection off under whoever waits for it; the client is not to be used again."""
+        self._is_aborted = True
+        if (used := self._connection.sock) is not None:
+            with contextlib.suppress(OSError):
+                used.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Close the connection."""
@@ -122,6 +136,7 @@ class Cosigner:
         self._secrets = secrets
         self._policy = policy
         self._alarm = alarm
+        self._client = client
         self._clients = {name: client(one.url) for name, one in policy.witnesses.items() if one.url}
         self._turns = {name: asyncio.Lock() for name in self._clients}
         if not policy.is_quorum(self._clients):
@@ -208,7 +223,14 @@ class Cosigner:
 
     async def _ask(self, name: str, body: bytes) -> Answer:
         async with self._turns[name]:
-            answer = await asyncio.to_thread(self._clients[name].ask, body)
+            client = self._clients[name]
+            try:
+                answer = await asyncio.wait_for(asyncio.to_thread(client.ask, body), QUESTION_SECONDS)
+            except TimeoutError:
+                # Byte by byte an answer could take for ever; its thread ends with its connection.
+                client.abort()
+                self._clients[name] = self._client(self._policy.witnesses[name].url)
+                raise
         _ANSWERS.labels(name, str(answer.status)).inc()
         return answer
 

@@ -369,6 +369,37 @@ async def test_an_answer_that_is_none_of_the_protocol_s_keeps_nothing(audit, tab
         assert (await register.newest(proved=True)).size == 20
 
 
+async def test_a_witness_that_answers_byte_by_byte_holds_up_nobody(audit, table, tmp_path, register_of, monkeypatch):
+    """Its thread ends, another question is asked over another connection, and the others sign meanwhile."""
+    monkeypatch.setattr("services.audit.witnesses.QUESTION_SECONDS", 0.5)
+
+    async def drip(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n")
+            while True:
+                writer.write(b"x")
+                await writer.drain()
+                await asyncio.sleep(0.05)
+        writer.close()
+
+    server = await asyncio.start_server(drip, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    with witnesses(tmp_path, 2) as running:
+        from diwan.core.transparency.policy import parse_policy
+
+        slow = running[1].line.rsplit(":", 1)[0] + f":{port}"
+        policy = parse_policy(f"{running[0].line}\n{slow}\ngroup one 1 w1 w2\nquorum one")
+        register = register_of(tmp_path / "log", policy)
+        for size in (20, 30):
+            await audit.take(part(table, size))
+            assert (await register.sign()).size == size
+            await register.bring()
+            assert (await register.newest(proved=True)).size == size
+        assert register.alarms == []
+    server.close()
+    await server.wait_closed()
+
+
 def test_a_policy_that_nobody_can_meet_is_refused_at_the_start(tmp_path: Path):
     with witnesses(tmp_path, 2) as running:
         from diwan.core.transparency.policy import parse_policy

@@ -54,3 +54,50 @@ async def test_an_event_that_was_taken_out_of_the_middle_is_found(audit, table):
     gone = feed.events.pop(len(feed.events) // 2).global_seq
     await standing.look([gone])
     assert await audit.kinds() == ["FEED_CUT"]
+
+
+async def test_a_change_that_no_draw_hits_is_found_by_going_through_all_of_it(audit, table, monkeypatch):
+    """One event of many, edited in place: found within as many looks as the feed has parts, and told once."""
+    feed, standing = await kept(audit, table)
+    monkeypatch.setattr("services.audit.standing.DRAWN", 0)
+    monkeypatch.setattr("services.audit.standing.SWEPT", 20)
+    parts = -(-len(feed.events) // 20)
+    for _ in range(2 * parts):
+        await standing.look()
+    assert await audit.kinds() == []
+    at = len(feed.events) // 3
+    feed.events[at] = replace(feed.events[at], event=replace(feed.events[at].event, body=b"another"))
+    for _ in range(2 * parts + 1):
+        await standing.look()
+    assert await audit.rows("select kind, global_seq from finding") == [("FEED_REWRITTEN", at + 1)]
+
+
+async def test_a_feed_that_was_emptied_is_a_finding_a_part_not_an_event(audit, table, monkeypatch):
+    feed, standing = await kept(audit, table)
+    monkeypatch.setattr("services.audit.standing.DRAWN", 0)
+    monkeypatch.setattr("services.audit.standing.SWEPT", 20)
+    parts = -(-len(feed.events) // 20)
+    feed.events.clear()
+    for _ in range(parts):
+        await standing.look()
+    kinds = await audit.kinds()
+    assert set(kinds) == {"FEED_CUT"}
+    assert parts <= len(kinds) <= parts + 1
+
+
+async def test_a_page_with_a_hole_is_asked_for_one_by_one(audit, table, monkeypatch):
+    """The reader of a remote feed gives no page that has a hole."""
+    feed, standing = await kept(audit, table)
+    monkeypatch.setattr("services.audit.standing.DRAWN", 0)
+    gone = feed.events.pop(10).global_seq
+    whole = feed.read
+
+    async def read(after, limit):
+        found = await whole(after, limit)
+        if limit > 1 and [one.global_seq for one in found] != list(range(after + 1, after + 1 + len(found))):
+            raise ConnectionError("a hole")
+        return found
+
+    monkeypatch.setattr(feed, "read", read)
+    await standing.look()
+    assert await audit.rows("select kind, global_seq from finding") == [("FEED_CUT", gone)]

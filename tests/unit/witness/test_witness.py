@@ -5,9 +5,11 @@ from __future__ import annotations
 import http.client
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from pathlib import Path
@@ -365,6 +367,30 @@ def test_requests_without_end_are_not_read(server):
     connection.request("GET", "/add-checkpoint")
     assert connection.getresponse().status == 501
     connection.close()
+
+
+def test_who_sends_for_ever_is_cut_off_and_who_asks_again_is_not(server, monkeypatch):
+    """A byte now and then would hold a connection, and sixty-four of them the witness."""
+    monkeypatch.setattr("diwan.witness.serving.IDLE_SECONDS", 0.4)
+    dripping = socket.create_connection(server.server_address, timeout=10)
+    dripping.sendall(b"POST /add-checkpoint HTTP/1.1\r\nContent-Length: 5000\r\n\r\n")
+    asking = http.client.HTTPConnection(*server.server_address, timeout=10)
+    began = time.monotonic()
+
+    def both() -> None:
+        while time.monotonic() - began < 8:
+            dripping.sendall(b"x")
+            asking.request("POST", "/add-checkpoint", LOG.request(0, 0))
+            answer = asking.getresponse()
+            assert (answer.status, answer.read()[:3]) == (200, "\N{EM DASH}".encode())
+            time.sleep(0.05)
+
+    with pytest.raises(OSError, match=r"(?i)pipe|reset"):
+        both()
+    assert time.monotonic() - began < 8
+    assert asking.sock is not None, "the other connection was used again and again"
+    asking.close()
+    dripping.close()
 
 
 def test_a_witness_without_its_head_says_that_it_cannot_sign_and_no_more(server, folder, capsys):
