@@ -24,14 +24,19 @@ BAR_US = 400.0
 BAR_RATIO = 4.0
 
 
-def begun(config, players):
-    """Return a tournament at which everybody has just sat down."""
+def begun_simulation(config, players):
+    """Return a simulated tournament at which everybody has just sat down."""
     simulation = Simulation(config, players, 1, again=0, chips_every=10**9)
     simulation.create()
     while simulation.state.phase != "playing":
         simulation.now, _, act = heapq.heappop(simulation.heap)
         act()
-    return simulation.state
+    return simulation
+
+
+def begun(config, players):
+    """Return a tournament at which everybody has just sat down."""
+    return begun_simulation(config, players).state
 
 
 def hand_of(state, table, *, busts):
