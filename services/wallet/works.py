@@ -31,6 +31,9 @@ EVENT_BYTES_MAX: Final = 48 * 1024
 CODES_OF_HANDS: Final = frozenset({"hand", "line", "carried", "carried_won"})
 """What a hand's end moves chips by."""
 
+HANDS_APART_MAX: Final = 32
+"""Hands that one batch of the tables' feed pays apart. A commit costs some milliseconds, and all of a batch holds the ledger."""
+
 # A transfer's three ids and its amount take 131 bytes beside its texts, its hold or what it reverses 38 more, an opened
 # account's id and kind 62 beside its owner; a refusal takes less than the transfer that it refuses.
 _TRANSFER_BYTES: Final = 140
@@ -78,13 +81,16 @@ class Work:
 def split(works: Iterable[Work]) -> list[list[Work]]:
     """Cut requests into commits whose events are small enough, in order.
 
-    What pays a hand is a commit of its own: whoever is shown the proof of one hand is shown nothing of others.
+    What pays a hand is a commit of its own: whoever is shown the proof of one hand is shown nothing of others. Who has to
+    catch up with more than `HANDS_APART_MAX` at once pays them together.
     """
     commits: list[list[Work]] = [[]]
     size = 0
     is_after_hand = False
-    for work in works:
-        is_hand = _pays_a_hand(work.request)
+    waiting = list(works)
+    is_apart = sum(_pays_a_hand(work.request) for work in waiting) <= HANDS_APART_MAX
+    for work in waiting:
+        is_hand = is_apart and _pays_a_hand(work.request)
         if commits[-1] and (is_hand or is_after_hand or size + work.event_bytes > EVENT_BYTES_MAX):
             commits.append([])
             size = 0
