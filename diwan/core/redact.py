@@ -258,6 +258,8 @@ def _status(state: TableState, seat: SeatState) -> SeatStatus:
         return "reserved"
     if seat.is_sitting_out:
         return "sitting_out"
+    if state.config.tournament is not None:  # Dealt in at the next hand, unless it was passed over by one already.
+        return "waiting" if seat.is_new and seat.hands_missed else "playing"
     is_waiting = (seat.is_new or seat.hands_missed) and TABLE_GAMES[state.config.game].has_blinds
     return "waiting" if is_waiting else "playing"
 

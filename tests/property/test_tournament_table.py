@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -369,3 +370,14 @@ def test_the_stories_reach_what_they_are_about():
         "busted",
     }
     assert seen >= {"by clock True", "by clock False", "ClockSet", "HandGranted", "ChipsAdded", "EntrantReleaseOrdered"}
+
+
+@pytest.mark.soak
+def test_a_thousand_stories_hold():
+    for seed in range(1_000):
+        story = Story(seed, 150)
+        for held in HELD:
+            held.hypothesis.inner_test(story)
+
+
+HELD = [each for name, each in globals().items() if name.startswith("test_") and hasattr(each, "hypothesis")]

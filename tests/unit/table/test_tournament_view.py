@@ -95,16 +95,22 @@ def test_sarab_shows_the_level_of_its_last_deal():
             table.act("fold")
 
 
-def test_who_is_to_leave_is_shown_so_and_an_arrival_waits():
-    table = TournamentTable().filled()
+def test_who_is_to_leave_is_shown_so_and_who_waits_behind_the_button():
+    table = TournamentTable().filled(5)
     table.start()
-    table.go("p0")
-    table.come("p9", 4)
-    view = public_view(table.state, dict(table.cards), names={}, next_hand_id="next")
+    table.go("p2")
+    assert statuses(table)["p2"] == "leaving"
+    table.fold_out()
+    table.come("p9", 2)
+    assert statuses(table)["p9"] == "playing", "the coming hand will tell"
+    table.start()
 
-    assert {seat.player: seat.status for seat in view.seats} == {
-        "p0": "leaving", "p1": "playing", "p2": "playing", "p9": "waiting",
-    }  # fmt: skip
+    assert statuses(table) == {"p0": "playing", "p1": "playing", "p3": "playing", "p4": "playing", "p9": "waiting"}
+
+
+def statuses(table):
+    view = public_view(table.state, dict(table.cards), names={}, next_hand_id="next")
+    return {seat.player: seat.status for seat in view.seats}
 
 
 @pytest.mark.parametrize("kind", ["each", "big_blind"])
