@@ -23,14 +23,14 @@ def tournament_view(state: TableState, terms: TournamentTerms) -> TournamentView
     level = _level(state, terms)
     clock = directed.clock
     runs = clock.base_ms > 0 and not clock.stopped_at_ms
-    steps = list(_steps(terms, clock if runs else None))
+    now, *coming = _steps(terms, clock if runs else None, level)
     is_on_grant = directed.start == "on_grant"
     ladder = ladder_time(terms, clock, state.hand_ended_at_ms, state.hand_no)
     return TournamentView(
         tournament_id=terms.tournament_id,
         table_no=terms.table_no,
-        level=steps[level - 1],
-        coming=tuple(steps[level : level + COMING]),
+        level=now,
+        coming=tuple(coming),
         hands_left=0 if state.config.game == "sarab" else ladder.hands_left,
         is_clock_running=runs,
         is_on_grant=is_on_grant,
@@ -50,19 +50,23 @@ def _level(state: TableState, terms: TournamentTerms) -> int:
     return ladder_time(terms, state.directed.clock, at_ms, state.hand_no).level
 
 
-def _steps(terms: TournamentTerms, clock: LadderClock | None) -> Iterator[LadderStepView]:
+def _steps(terms: TournamentTerms, clock: LadderClock | None, first: int) -> Iterator[LadderStepView]:
+    """Yield a level and those that come, as many as are told."""
     begins_at_ms = 0 if clock is None or terms.levels[0].hands else clock.base_ms
     for number, level in enumerate(terms.levels, 1):
         is_timed = bool(begins_at_ms) and number < len(terms.levels)
         ends_at_ms = begins_at_ms + level.duration_ms if is_timed else 0
-        yield LadderStepView(
-            level=number,
-            small_blind=level.small_blind,
-            big_blind=level.big_blind,
-            ante=level.ante,
-            ante_kind=level.ante_kind,
-            begins_at_ms=begins_at_ms,
-            ends_at_ms=ends_at_ms,
-            hands=level.hands,
-        )
+        if number > first + COMING:
+            return
+        if number >= first:
+            yield LadderStepView(
+                level=number,
+                small_blind=level.small_blind,
+                big_blind=level.big_blind,
+                ante=level.ante,
+                ante_kind=level.ante_kind,
+                begins_at_ms=begins_at_ms,
+                ends_at_ms=ends_at_ms,
+                hands=level.hands,
+            )
         begins_at_ms = ends_at_ms + level.break_after_ms if ends_at_ms else 0
