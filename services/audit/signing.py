@@ -91,6 +91,7 @@ class Signer:
         is_proved_alone: bool = False,
         alarm: Callable[[str, str], None] = raise_alarm,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.house = house
         self.held: dict[str, Hold] = {}
@@ -103,6 +104,7 @@ class Signer:
         self._heads = heads
         self._alarm = alarm
         self._now_ms = now_ms
+        self._clock = clock
         self._last: dict[int, tuple[int, float]] = {}
         self._again_at: dict[int, float] = {}
         self._held_since: dict[str, float] = {}
@@ -123,10 +125,10 @@ class Signer:
         """Sign what is due now."""
         for row in await self._database.run(lambda c: c.fetch(statements.SIZES)):
             feed_id, size = row["feed_id"], row["size"]
-            if time.monotonic() < self._again_at.get(feed_id, 0.0):
+            if self._clock() < self._again_at.get(feed_id, 0.0):
                 continue
             before, at = self._last.get(feed_id, (-1, -CHECKPOINT_SECONDS))
-            is_time = time.monotonic() - at >= CHECKPOINT_SECONDS or size - before >= CHECKPOINT_LEAVES
+            is_time = self._clock() - at >= CHECKPOINT_SECONDS or size - before >= CHECKPOINT_LEAVES
             if size != before and is_time:
                 await self.sign(feed_id)
 
@@ -142,7 +144,7 @@ class Signer:
             await self.hold(feed_id, hold)
             return None
         self.release(origin)
-        self._last[feed_id] = (head.size, time.monotonic())
+        self._last[feed_id] = (head.size, self._clock())
         _SIZE.labels(origin).set(head.size)
         for listener in self.listeners:
             listener.set()
@@ -151,7 +153,7 @@ class Signer:
     async def hold(self, feed_id: int, hold: Hold) -> None:
         """Sign nothing more for a log; told once, as an alarm and as a finding."""
         origin = origin_of(self.house, feed_id)
-        known, now = self.held.get(origin), time.monotonic()
+        known, now = self.held.get(origin), self._clock()
         self.held[origin] = hold
         self._again_at[feed_id] = now + RETRY_SECONDS
         _HELD.labels(origin).set(1)

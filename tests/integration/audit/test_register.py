@@ -132,6 +132,29 @@ async def test_the_background_signs_and_has_cosigned_what_grows(audit, table, tm
         assert register.judged(await register.newest(proved=True)).is_trusted
 
 
+async def test_a_log_is_signed_once_a_second_or_as_soon_as_much_has_come(
+    audit, table, tmp_path, register_of, monkeypatch
+):
+    """RELIABILITY 3.4: every second or 1,000 leaves (here 20); a log that stands still is not signed again."""
+    monkeypatch.setattr("services.audit.signing.CHECKPOINT_LEAVES", 20)
+    clock = [1_000.0]
+    register = register_of(tmp_path)
+    register.signer._clock = lambda: clock[0]
+
+    async def signed_after(seconds: float, size: int) -> list[int]:
+        clock[0] += seconds
+        await audit.take(part(table, size))
+        await register.signer.look()
+        return await register.sizes()
+
+    assert await signed_after(0, 10) == [10], "at once where nothing was signed for long"
+    assert await signed_after(0.5, 15) == [10]
+    assert await signed_after(0.4, 31) == [10, 31], "so much that it cannot wait"
+    assert await signed_after(0.9, 32) == [10, 31]
+    assert await signed_after(0.2, 32) == [10, 31, 32]
+    assert await signed_after(60, 32) == [10, 31, 32]
+
+
 async def test_two_processes_sign_one_history(audit, table, tmp_path, register_of):
     first, second = (register_of(tmp_path / name) for name in "ab")
     for size in (10, 40, 70):

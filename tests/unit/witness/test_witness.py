@@ -447,3 +447,27 @@ def test_the_program_serves_until_it_is_told_to_stop(folder):
         process.wait()
         process.stderr.close()
     assert folder.head(ORIGIN).size == 10
+
+
+def test_the_program_needs_nothing_installed_but_cryptography_and_msgspec():
+    """Small enough to be read before it is run: no server, no database, no wire format comes with it."""
+    code = (
+        "import sys, diwan.witness.program; "
+        "print(*sorted({n.partition('.')[0] for n in sys.modules} - set(sys.stdlib_module_names)));"
+        "print(*sorted({'.'.join(n.split('.')[:2]) for n in sys.modules if n.startswith('diwan.')}))"
+    )
+    paths = os.pathsep.join(filter(None, sys.path))
+    told = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    installed, own = told.stdout.splitlines()
+    assert set(installed.split()) <= {
+        *("__main__", "diwan", "msgspec", "typing_extensions"),
+        *("cryptography", "_cffi_backend", "_openssl"),
+    }
+    assert set(own.split()) == {"diwan.core", "diwan.signing", "diwan.witness"}
