@@ -7,6 +7,7 @@ own; hands are asked for over gRPC, one after the other, in random order, each f
 ``REPLAY_HANDS`` says how many rows are generated.
 """
 
+import asyncio
 import json
 import os
 import random  # noqa: TID251  (tests may use chance)
@@ -137,7 +138,7 @@ def _players(started):
 
 
 async def fill(postgres, folder):
-    """Generate the rows and store the played tables; returns the hands that may be asked for."""
+    """Generate the rows and store the played tables; returns the hands that may be asked for, and each table's last."""
     connection = await asyncpg.connect(postgres.url("postgres", postgres.password, "bench_replay"))
     await connection.execute("set synchronous_commit = off")
     for name in ("event", "hand_index"):
@@ -151,12 +152,13 @@ async def fill(postgres, folder):
     keyfile = KeyFile.open_or_create(folder / "master.key", oldest_day=day_of(now))
     url = postgres.url("hand_secret_rw", PASSWORDS["hand_secret_rw"], "bench_replay")
     vault = await HandVault.open(url, keyfile, lambda: now, pool_size=4)
-    hands = []
+    hands, lasts = [], []
     for number in range(TABLES):
         table = played(number, LONG if number == 0 else HANDS_A_TABLE)
         for hand_id, secret in table.secrets.items():
             await vault.put(hand_id, secret_commitment(hand_id, secret), Secret(secret), epoch=1)
         hands += await stored(connection, table)
+        lasts.append(hands[-1])
     await vault.close()
     await connection.execute("vacuum (analyze) event", timeout=3600)
     await connection.execute("vacuum (analyze) hand_index", timeout=3600)
@@ -165,7 +167,7 @@ async def fill(postgres, folder):
         await connection.fetchval("select count(*) from event"),
     )
     await connection.close()
-    return hands, rows
+    return hands, lasts, rows
 
 
 class Asked:
@@ -200,7 +202,7 @@ async def asked(house, hands, pid, *, as_seat):
 async def measure(postgres, folder):
     await prepare(postgres, "bench_replay")
     key = keys_in(folder)
-    hands, rows = await fill(postgres, folder)
+    hands, lasts, rows = await fill(postgres, folder)
     chosen = random.Random(7).sample(hands, min(2 * ASKED, len(hands)))
     async with a_wallet(folder) as wallet:
         environment = service_environment(postgres, "bench_replay", folder, wallet.address)
@@ -208,7 +210,9 @@ async def measure(postgres, folder):
         with running(["-m", "services.table"], ready, environment) as service:
             house = House(json.loads(ready.read_text())["address"], key, wallet)
             house.metadata = _remembered(house.metadata)
-            await asked(house, hands[:5], service.pid, as_seat=False)
+            # In earnest the tables' owners have left copies of them on the way; here whoever reads back does.
+            await asked(house, lasts, service.pid, as_seat=False)
+            await asyncio.sleep(1)
             half = len(chosen) // 2
             told = {
                 "spectator": await asked(house, chosen[:half], service.pid, as_seat=False),
