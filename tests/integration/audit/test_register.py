@@ -188,6 +188,32 @@ async def test_a_database_of_yesterday_signs_nothing_until_it_has_filled_up_agai
     assert restored.signer.held == {}
 
 
+async def test_a_crash_between_the_head_and_the_database_loses_nothing(audit, table, tmp_path, register_of):
+    """The head is written first: killed right after it, the next process signs the same tree."""
+    register = register_of(tmp_path / "log")
+    await audit.take(part(table, 20))
+    register.heads.write(Head(ORIGIN, 20, merkle.root([event.leaf_hash for event in part(table, 20).events])))
+    assert (await register.sign()).size == 20
+    assert await register.sizes() == [20]
+    assert register.alarms == []
+
+
+async def test_where_the_head_cannot_be_written_nothing_is_signed(audit, table, tmp_path, register_of, monkeypatch):
+    """Disk full: nobody gets to see a signature that was not remembered."""
+    register = register_of(tmp_path / "log")
+    await audit.take(part(table, 20))
+
+    def full(_head: Head) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(register.heads, "write", full)
+    with pytest.raises(OSError, match="No space"):
+        await register.sign()
+    assert await register.sizes() == []
+    monkeypatch.undo()
+    assert (await register.sign()).size == 20
+
+
 async def test_a_rewritten_history_is_never_signed(audit, table, tmp_path, register_of):
     """Store and copy put back from yesterday, and another day played: what was signed of the first stays the last word."""
     register = register_of(tmp_path / "log")
