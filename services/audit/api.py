@@ -40,6 +40,8 @@ class AuditServicer(RegisterServicer):
             hands_verified=status.hands_verified,
             hands_not_verified=status.hands_not_verified,
             hands_cannot_say=status.hands_cannot_say,
+            tournaments_verified=status.tournaments_verified,
+            tournaments_not_verified=status.tournaments_not_verified,
             findings=status.findings,
         )
 

@@ -28,7 +28,7 @@ from services.audit.scrubbing import CopyScrub
 from services.audit.search.indexer import HandIndexer
 from services.audit.settings import AuditSettings
 from services.audit.standing import Standing
-from services.audit.tournaments import TournamentExaminer
+from services.audit.tournaments import TournamentExaminer, TournamentVerifier
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
@@ -47,14 +47,20 @@ async def build(settings: AuditSettings) -> AsyncIterator[Service]:
         if bus is not None:
             stack.push_async_callback(bus.close)
         verifier = HandVerifier(database, hands_at_once=settings.hands_at_once)
+        tournaments = TournamentVerifier(database)
         keepers = {
             "table": Keeper(FEEDS["table"], StreamKind.TABLE, TableExaminer(), on_hand_ended=verifier.wake),
             "wallet": Keeper(FEEDS["wallet"], StreamKind.LEDGER, LedgerExaminer()),
-            "tournament": Keeper(FEEDS["tournament"], StreamKind.TOURNAMENT, TournamentExaminer()),
+            "tournament": Keeper(FEEDS["tournament"], StreamKind.TOURNAMENT, TournamentExaminer(tournaments.wake)),
         }
         register = build_register(settings, database)
         stack.callback(register.cosigner.close)
-        background = {"hands": verifier.run, "index": HandIndexer(database).run, **register.background}
+        background = {
+            "hands": verifier.run,
+            "index": HandIndexer(database).run,
+            "tournaments": tournaments.run,
+            **register.background,
+        }
         for service, keeper in keepers.items():
             source = RemoteFeed(
                 _address(settings, service),

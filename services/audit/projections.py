@@ -35,6 +35,8 @@ class Status(msgspec.Struct, frozen=True):
     hands_verified: int
     hands_not_verified: int
     hands_cannot_say: int
+    tournaments_verified: int
+    tournaments_not_verified: int
     findings: int
 
 
@@ -69,7 +71,15 @@ async def status_in(connection: Connection) -> Status:
     row = await connection.fetchrow(statements.STATUS)
     assert row is not None  # noqa: S101  (counts are always one row)
     feeds = [FeedStatus(t["feed_id"], t["size"], Edge(t["size"], tuple(t["peaks"])).root) for t in trees]
-    return Status(feeds, row["verified"], row["not_verified"], row["cannot_say"], row["findings"])
+    return Status(
+        feeds,
+        row["verified"],
+        row["not_verified"],
+        row["cannot_say"],
+        row["tournaments_verified"],
+        row["tournaments_not_verified"],
+        row["findings"],
+    )
 
 
 async def findings_in(connection: Connection, size: int, token: str) -> FindingPage:

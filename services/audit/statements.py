@@ -77,6 +77,8 @@ STATUS: Final = """
 select (select count(*) from hand where verdict = 1) as verified,
        (select count(*) from hand where verdict = 2) as not_verified,
        (select count(*) from hand where verdict = 3) as cannot_say,
+       (select count(*) from tournament where verdict = 1) as tournaments_verified,
+       (select count(*) from tournament where verdict > 1) as tournaments_not_verified,
        (select count(*) from finding) as findings
 """
 TREES: Final = "select feed_id, size, peaks from feed_tree order by feed_id"

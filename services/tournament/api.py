@@ -23,7 +23,7 @@ from services.tournament.lobby import Lobby
 from services.tournament.notices import NoticeBoard
 from services.tournament.templates import templates
 from services.tournament.tournaments import Tournaments
-from services.tournament.views import own_message, table_messages, view_message
+from services.tournament.views import Shown, own_message, table_messages, view_message
 
 LOG_EVENTS: int = 500
 LOG_EVENTS_MAX: int = 1_000
@@ -37,9 +37,16 @@ class TournamentServicer:
     """Answers for ``TournamentService``."""
 
     def __init__(
-        self, tournaments: Tournaments, creation: Creation, entering: Entering, lobby: Lobby, board: NoticeBoard
+        self,
+        tournaments: Tournaments,
+        creation: Creation,
+        entering: Entering,
+        lobby: Lobby,
+        board: NoticeBoard,
+        shown: Shown,
     ) -> None:
         self._tournaments = tournaments
+        self._shown = shown
         self._creation = creation
         self._entering = entering
         self._lobby = lobby
@@ -50,7 +57,9 @@ class TournamentServicer:
     async def CreateTournament(self, request: pb.CreateTournamentRequest, call: Call) -> pb.CreateTournamentResponse:
         """Announce a tournament."""
         state = (await self._creation.create(request, call)).state
-        return pb.CreateTournamentResponse(tournament=view_message(state), conditions=conditions_message(state.config))
+        return pb.CreateTournamentResponse(
+            tournament=self._shown.view(state), conditions=conditions_message(state.config)
+        )
 
     async def ListTemplates(self, _request: pb.ListTemplatesRequest, _call: Call) -> pb.ListTemplatesResponse:
         """Return the templates that are shipped."""
@@ -66,7 +75,7 @@ class TournamentServicer:
         state = await self._tournaments.state(fields.an_id(request.tournament_id, "tournament_id"))
         own = None if player is None else own_message(state, player)
         return pb.GetTournamentResponse(
-            tournament=view_message(state), conditions=conditions_message(state.config), own=own
+            tournament=self._shown.view(state), conditions=conditions_message(state.config), own=own
         )
 
     async def ListTournaments(self, request: pb.ListTournamentsRequest, call: Call) -> pb.ListTournamentsResponse:

@@ -37,6 +37,7 @@ from services.tournament.notices import NoticeBoard
 from services.tournament.settings import TournamentSettings
 from services.tournament.tables import TableDesk
 from services.tournament.tournaments import Tournaments
+from services.tournament.views import Shown
 from services.tournament.wallet import Payments
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
@@ -92,12 +93,14 @@ async def build(settings: TournamentSettings) -> AsyncIterator[Service]:
         consumer.start()
         stack.push_async_callback(consumer.close)
         board = NoticeBoard(feed, index, lambda: projecting.last_seq, clock.now_ms)
+        shown = Shown()
         servicer = TournamentServicer(
             tournaments,
             Creation(tournaments, clock.now_ms),
             Entering(tournaments, Pace()),
-            Lobby(tournaments, index),
+            Lobby(tournaments, index, shown),
             board,
+            shown,
         )
         yield Service(
             served=[Served(DESCRIPTOR.services_by_name["TournamentService"], servicer), served_feed(feed)],

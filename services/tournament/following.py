@@ -48,8 +48,21 @@ _TOLD: Final = frozenset(
 
 _OVER: Final = frozenset({"TOURNAMENT_OVER"})
 
+_PASSING: Final = frozenset({
+    "SERVICE_DRAINING",
+    "TOURNAMENT_MOVED",
+    "SERVER_BUSY",
+    "UNKNOWN_OUTCOME",
+    "SECRETS_UNAVAILABLE",
+})  # fmt: skip
+"""What says nothing about the event: it is reported again, here or by whoever runs the tournament now."""
+
 NEW_TABLE_EVENTS: Final = 64
 """A table's first events may come in one batch with its creation, before it is known to be a tournament's."""
+
+
+class NotNow(TimeoutError):  # noqa: N818  (what a consumer waits out)
+    """The tournament cannot take a report now: a failure of the surroundings, never of the event."""
 
 
 class Dealt(msgspec.Struct, frozen=True):
@@ -138,6 +151,8 @@ class Following:
             for report in reports:
                 await actor.ask(_build(report, actor))
         except Rejected as refusal:
+            if refusal.reason in _PASSING:
+                raise NotNow(f"tournament {tournament_id}: {refusal.reason}") from None
             if refusal.reason not in _OVER:
                 raise
 

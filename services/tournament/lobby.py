@@ -18,7 +18,7 @@ from services.tournament.conditions import conditions_message
 from services.tournament.index import Index, Line, Sought
 from services.tournament.paging import after_token, page_token
 from services.tournament.tournaments import Tournaments
-from services.tournament.views import standings
+from services.tournament.views import Shown
 
 TOURNAMENTS_A_PAGE_MAX: Final = 100
 STANDINGS_A_PAGE_MAX: Final = 500
@@ -33,8 +33,9 @@ _WISHES: Final[dict[int, bool | None]] = {
 class Lobby:
     """Answers who looks for a tournament."""
 
-    def __init__(self, tournaments: Tournaments, index: Index) -> None:
+    def __init__(self, tournaments: Tournaments, index: Index, shown: Shown) -> None:
         self._tournaments = tournaments
+        self._shown = shown
         self._index = index
 
     async def listed(self, request: pb.ListTournamentsRequest, call: Call) -> pb.ListTournamentsResponse:
@@ -59,8 +60,8 @@ class Lobby:
         scope = f"standings/{tournament_id}".encode()
         token = after_token(request.page_token, scope)
         start = 0 if token is None else token[0]
-        ranked = standings(state)
-        response = pb.ListStandingsResponse(standings=ranked[start : start + size], version=state.version)
+        version, ranked = self._shown.standings(state)
+        response = pb.ListStandingsResponse(standings=ranked[start : start + size], version=version)
         if start + size < len(ranked):
             response.next_page_token = page_token(start + size, UUID(int=0), scope)
         return response

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
 from heapq import nlargest
-from typing import Final
+from typing import Any, Final
 
 from diwan.api.tournament.v1 import view_pb2 as pb
 from diwan.core.tournament.ladders import next_break_ms, with_level_length
@@ -13,6 +15,9 @@ from diwan.core.tournament.settings import Ladder, Level
 from diwan.core.tournament.state import NO_SEAT, Entrant, TournamentState
 
 LEADERS: Final = 10
+
+STANDINGS_SECONDS: Final = 1.0
+SHOWN_KEPT: Final = 256
 
 _IN: Final = frozenset({"playing", "busted"})
 _TABLES_TOLD: Final = frozenset({"ordered", "open", "breaking", "closing"})
@@ -23,6 +28,44 @@ def ladder_of(state: TournamentState) -> Ladder:
     config = state.config
     level_ms = config.multipliers[state.line].level_ms if state.line != NO_SEAT else 0
     return with_level_length(config.ladder, level_ms)
+
+
+class Shown:
+    """What was made of tournaments lately: whoever asks again and again costs a look, not a count of everybody (P12).
+
+    A view is of the state that it was made of; an order of standings may be a second old.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._views: OrderedDict[str, tuple[TournamentState, pb.TournamentView]] = OrderedDict()
+        self._standings: OrderedDict[str, tuple[float, int, list[pb.Standing]]] = OrderedDict()
+
+    def view(self, state: TournamentState) -> pb.TournamentView:
+        """Return a tournament as everybody sees it."""
+        known = self._views.get(state.tournament_id)
+        if known is not None and known[0] is state:
+            return known[1]
+        view = view_message(state)
+        self._views[state.tournament_id] = (state, view)
+        _bounded(self._views)
+        return view
+
+    def standings(self, state: TournamentState) -> tuple[int, list[pb.Standing]]:
+        """Return who stands where, and at which version that was."""
+        known = self._standings.get(state.tournament_id)
+        now = self._monotonic()
+        if known is not None and (known[1] == state.version or now - known[0] < STANDINGS_SECONDS):
+            return known[1], known[2]
+        ranked = standings(state)
+        self._standings[state.tournament_id] = (now, state.version, ranked)
+        _bounded(self._standings)
+        return state.version, ranked
+
+
+def _bounded(kept: OrderedDict[str, Any]) -> None:
+    if len(kept) > SHOWN_KEPT:
+        kept.popitem(last=False)
 
 
 def view_message(state: TournamentState) -> pb.TournamentView:

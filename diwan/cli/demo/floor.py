@@ -207,6 +207,13 @@ async def read_back(client: DiwanClient, tournament_id: str, guest: Guest | None
 async def everything(client: DiwanClient, stack: Stack, played: list[Played]) -> list[Result]:
     """Return every check: of the tournaments, of all hands at their tables, of ledger, bus and audit."""
     await everything_applied(client)
+
+    async def has_judged() -> bool:
+        status = await client.audit.get_status()
+        return status.tournaments_verified + status.tournaments_not_verified >= len(played)
+
+    await until("the audit judges every tournament", has_judged)
+    judged = (await client.audit.get_status()).tournaments_verified
     evidence = await gather(client, stack, [await wallet_totals(client)])
     checked = await asyncio.to_thread(check_hands, evidence)
     floor = await asyncio.to_thread(check_tournaments, played)
@@ -216,6 +223,9 @@ async def everything(client: DiwanClient, stack: Stack, played: list[Played]) ->
         check_sums(evidence),
         check_copies(evidence),
         check_audit(evidence, checked.hands),
+        Result(
+            "the independent audit verified every tournament", judged == len(played), f"{judged} tournaments", "audit"
+        ),
     ]
 
 

@@ -4,13 +4,15 @@ from uuid import UUID
 
 import pytest
 
+from diwan.chassis.feed.consumer import is_passing
+from diwan.core.decider import Rejected
 from diwan.core.hand.events import HandEnded, HandSeat, HandStarted, RunoutHeld
 from diwan.core.hand.settings import HandSettings
 from diwan.core.table.events import TableClosed
 from diwan.core.table.tournament import events as table
 from diwan.core.tournament import commands as c
 from diwan.core.tournament.events import SeatResult
-from services.tournament.following import Dealt, Followed, Running, _after, report_of
+from services.tournament.following import Dealt, Followed, Following, NotNow, Running, _after, report_of
 
 TOURNAMENT = UUID(int=7)
 SEATS = (HandSeat(1, "ann", 500), HandSeat(4, "bob", 700))
@@ -74,3 +76,28 @@ def test_who_is_out_by_a_hand_is_reported_by_the_hand_alone(cause):
 
 def test_a_start_mode_between_hands_says_so():
     assert reported(BETWEEN, table.StartModeSet("o", 4, "on_grant", 1)).running_hand_no == 0
+
+
+@pytest.mark.parametrize("reason", ["SERVICE_DRAINING", "TOURNAMENT_MOVED", "UNKNOWN_OUTCOME", "SECRETS_UNAVAILABLE"])
+async def test_a_tournament_that_cannot_take_a_report_now_sets_no_table_aside(reason):
+    """A service that is being stopped must not leave its tables in quarantine."""
+
+    async def find(_tournament_id):
+        raise Rejected(reason)
+
+    with pytest.raises(NotNow) as caught:
+        await Following(find)._report(TOURNAMENT, [report_of(PLAYING, 9, ended())])
+    assert is_passing(caught.value)
+
+
+async def test_late_events_of_a_tournament_that_is_over_are_told_to_nobody_and_others_are_poison():
+    async def over(_tournament_id):
+        raise Rejected("TOURNAMENT_OVER")
+
+    async def broken(_tournament_id):
+        raise Rejected("TOURNAMENT_QUARANTINED")
+
+    await Following(over)._report(TOURNAMENT, [report_of(PLAYING, 9, ended())])
+    with pytest.raises(Rejected) as caught:
+        await Following(broken)._report(TOURNAMENT, [report_of(PLAYING, 9, ended())])
+    assert not is_passing(caught.value)

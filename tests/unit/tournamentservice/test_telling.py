@@ -4,6 +4,7 @@ import asyncio
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from diwan.api.event.v1 import tournament_pb2
 from diwan.api.tournament.v1 import tournament_service_pb2 as pb
@@ -19,7 +20,7 @@ from services.tournament.hub import FRAMES_MAX, Hub
 from services.tournament.index import EntryLine, PaymentLine
 from services.tournament.notices import About, notices_of
 from services.tournament.templates import templates
-from services.tournament.views import own_message, standings, view_message
+from services.tournament.views import Shown, own_message, standings, view_message
 from tests.bench.bench_tournament import begun
 from tests.property.tournament_fields import sit_and_go
 from tests.property.tournament_sim import Simulation
@@ -63,6 +64,21 @@ def test_a_view_counts_what_there_is():
     assert (own.table_no, own.stack) == (table.table_no, state.config.starting_stack)
     assert table.sitter("p3").seat == own.seat
     assert own_message(state, "nobody") is None
+
+
+def test_who_asks_again_and_again_makes_nobody_count_again():
+    """P12: a view belongs to its state, an order of standings may be a second old."""
+    state = begun(sit_and_go(18), 18)
+    now = [0.0]
+    shown = Shown(lambda: now[0])
+
+    assert shown.view(state) is shown.view(state)
+    version, first = shown.standings(state)
+    newer = replace(state, version=state.version + 1)
+    assert shown.view(newer) is not shown.view(state)
+    assert shown.standings(newer) == (version, first)
+    now[0] = 1.5
+    assert shown.standings(newer)[0] == newer.version
 
 
 def test_whoever_may_be_concerned_is():
