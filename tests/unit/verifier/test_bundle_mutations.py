@@ -1009,10 +1009,12 @@ def is_caught(one: Forgery, game: str, seed: int) -> bool:
 
 @pytest.mark.parametrize("name", FORGERIES)
 def test_every_kind_of_forgery_is_caught_and_its_place_named(name):
-    """P8: in a hand of each game that allows it; the rare ones in a hand of one of them."""
+    """P8: in hands of two games, which take turns; the rare ones in a hand of any. `./run soak` takes all games."""
     one = FORGERIES[name]
-    tried = [game for game in one.games if any(is_caught(one, game, seed) for seed in SEEDS)]
-    assert tried == list(one.games) or (one.is_rare and tried), f"only hands of {tried} allowed this forgery"
+    turn = list(FORGERIES).index(name) % len(one.games)
+    games = (one.games[turn:] + one.games[:turn])[: len(one.games) if one.is_rare else 2]
+    tried = [game for game in games if any(is_caught(one, game, seed) for seed in SEEDS)]
+    assert tried == list(games) or (one.is_rare and tried), f"only hands of {tried} allowed this forgery"
 
 
 @pytest.mark.soak
@@ -1022,7 +1024,7 @@ def test_every_kind_of_forgery_is_caught_in_many_hands(name):
     one = FORGERIES[name]
     counts = {game: sum(is_caught(one, game, seed) for seed in range(60)) for game in one.games}
     print(f"{name}: {counts}")
-    assert all(counts.values())
+    assert all(counts.values()) or (one.is_rare and any(counts.values()))
 
 
 def test_there_are_many_kinds():
