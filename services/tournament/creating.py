@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import structlog
 from msgspec.structs import replace
 
 from diwan.api.tournament.v1 import tournament_service_pb2 as pb
 from diwan.chassis.calls import Call
+from diwan.chassis.keyfile import VaultError
 from diwan.chassis.store import Conflict
 from diwan.core.decider import Rejected
 from diwan.core.tournament.commands import CreateTournament
@@ -19,6 +21,8 @@ from services.tournament.ids import command_id_of, tournament_id_of
 from services.tournament.stream import creation
 from services.tournament.templates import templates
 from services.tournament.tournaments import Tournaments
+
+_log = structlog.get_logger(__name__)
 
 
 class Creation:
@@ -38,7 +42,11 @@ class Creation:
         # Looked at before a secret is made for it: what makes no sense leaves nothing behind.
         command = CreateTournament(str(tournament_id), config, bytes(32), subject, self._now_ms())
         decide(None, command)
-        commitment = await draws.begin()
+        try:
+            commitment = await draws.begin()
+        except VaultError as error:
+            _log.error("secrets_unreachable", tournament=str(tournament_id), error=str(error))
+            raise Rejected("SECRETS_UNAVAILABLE") from None
         events = decide(None, replace(command, commitment=commitment))
         command_id = command_id_of(subject, request.request_id)
         try:

@@ -53,7 +53,6 @@ _PASSING: Final = frozenset({
     "TOURNAMENT_MOVED",
     "SERVER_BUSY",
     "UNKNOWN_OUTCOME",
-    "SECRETS_UNAVAILABLE",
 })  # fmt: skip
 """What says nothing about the event: it is reported again, here or by whoever runs the tournament now."""
 
