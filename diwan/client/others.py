@@ -52,7 +52,7 @@ class Audit:
         request = record_pb2.GetHandRecordRequest(hand_id=hand_id, on_behalf_of=player)
         return await self._connection.unary(self._stub.GetHandRecord, request)
 
-    async def tournament_record(self, tournament_id: str, *, page_size: int = 1000) -> AsyncIterator[RecordedEvent]:
+    async def tournament_record(self, tournament_id: str, *, page_size: int = 500) -> AsyncIterator[RecordedEvent]:
         """Iterate over a tournament's stored events, each with its number in its feed."""
         request = record_pb2.GetTournamentRecordRequest(tournament_id=tournament_id, page_size=page_size)
         while True:
@@ -63,7 +63,7 @@ class Audit:
                 return
             request.after_version = page.events[-1].event.version
 
-    async def table_record(self, table_id: str, *, page_size: int = 1000) -> AsyncIterator[RecordedEvent]:
+    async def table_record(self, table_id: str, *, page_size: int = 500) -> AsyncIterator[RecordedEvent]:
         """Iterate over a table's stored events up to its newest ended hand, each with its number in its feed."""
         request = record_pb2.GetTableRecordRequest(table_id=table_id, page_size=page_size)
         while True:
