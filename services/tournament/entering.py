@@ -76,7 +76,7 @@ class Entering:
             if entrant is None or entrant.standing not in _PENDING:
                 break
             await actor.changed(left)
-        number = _entry_of(actor, answer)
+        number = _number_of(actor, answer, "entry_no")
         entry = actor.state.entries.get(number)
         if entry is not None and entry.status == "ended":
             refused = _ended_because(actor, _ENTRY_ENDED, lambda event: getattr(event, "entry_no", 0) == number)
@@ -95,7 +95,7 @@ class Entering:
         command = lambda _: BuyExtra(player, kind, actor.clock.now_ms())  # noqa: E731  (a build, named where it is used)
         answer = await actor.ask(command, request_of(request, call))
         deadline = asyncio.get_running_loop().time() + WALLET_SECONDS
-        number = actor.state.entrants[player].extra_no if player in actor.state.entrants else 0
+        number = _number_of(actor, answer, "extra_no")
         while (left := deadline - asyncio.get_running_loop().time()) > 0 and not actor.is_gone:
             extra = actor.state.extras.get(number) if number else None
             if extra is None or extra.is_paid:
@@ -132,11 +132,11 @@ def result(answer: Answer) -> pb.TournamentResult:
     )
 
 
-def _entry_of(actor: Actor, answer: Answer) -> int:
-    """Return the number of the entry that a request led to, 0 where its events are not in memory any more."""
+def _number_of(actor: Actor, answer: Answer, name: str) -> int:
+    """Return the number of what a request asked for, 0 where its events are not in memory any more."""
     for stored in actor.hub.recent(answer.first_version, answer.last_version):
         event = decode(stored.type_id, stored.schema_v, stored.body).event
-        return int(getattr(event, "entry_no", 0))
+        return int(getattr(event, name, 0))
     return 0
 
 

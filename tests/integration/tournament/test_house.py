@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import time
 from uuid import UUID, uuid4
 
 import pytest
@@ -182,6 +183,77 @@ async def test_a_pause_starts_no_hand_and_a_removed_player_is_out_with_a_reason_
         await ops.tournaments.cancel(tournament_id, "enough")
         await house.comes_to(ops, tournament_id, lambda view: view.phase == "finished", "it is finished")
         assert await house.pool(ops, tournament_id) == 0
+
+
+class Bold(floor.Guest):
+    """Puts everything in, whatever it holds."""
+
+    async def decide(self, seat, decision):
+        await seat.act(decision.turn, "call", is_all_in=True)
+
+
+async def test_chips_are_bought_at_the_seat_and_who_is_out_may_come_back(house, ops):
+    """R10: rebuy, add-on and re-entry, each paid once into the pool, and each only as often as the conditions say."""
+    terms = EntryTerms(
+        starts_at_ms=time.time_ns() // 1_000_000 + 3_000,
+        late_levels=1,
+        re_entries=1,
+        rebuys=1,
+        rebuy_price=50,
+        rebuy_chips=700,
+        has_add_on=True,
+        add_on_price=30,
+        add_on_chips=900,
+    )
+    config = floor.scheduled(0, players=6, level_ms=60_000)
+    config = replace(config, entries=terms, bots=BotTerms(), first_hand_ms=2_500)
+    tournament_id = await house.announced(ops, config)
+    players = [await house.player(name) for name in house.names(5)]
+    buyer, *bold = players[2], players[0], players[1]
+    for player in players:
+        await player.tournaments.register(tournament_id)
+    guests = [(Bold if player in bold else floor.Guest)(player, tournament_id) for player in players]
+    playing = [asyncio.create_task(guest.play()) for guest in guests]
+    await house.comes_to(ops, tournament_id, lambda view: view.phase == "playing", "play begins")
+
+    request_id = new_request_id()
+    await buyer.tournaments.rebuy(tournament_id, request_id=request_id)
+
+    async def has(stack):
+        return (await buyer.tournaments.get(tournament_id)).own.stack >= stack
+
+    await until("the rebuy is at the seat", lambda: has(1_500))
+    assert (await buyer.tournaments.rebuy(tournament_id, request_id=request_id)).is_replayed
+    assert (await refused(buyer.tournaments.rebuy(tournament_id))).reason == "EXTRA_NOT_ALLOWED"
+    await buyer.tournaments.add_on(tournament_id)
+    await until("the add-on is at the seat", lambda: has(2_300))
+    assert (await refused(buyer.tournaments.add_on(tournament_id))).reason == "EXTRA_NOT_ALLOWED"
+    assert await balance_of(buyer) == GRANT - PRICE - 50 - 30
+
+    async def is_out(player):
+        return (await player.tournaments.get(tournament_id)).own.status == "out"
+
+    async def somebody_is_out():
+        return any([await is_out(player) for player in bold])
+
+    await until("one of the bold is out", somebody_is_out, 40)
+    loser = bold[0] if await is_out(bold[0]) else bold[1]
+    request_id = new_request_id()
+    again = await loser.tournaments.re_enter(tournament_id, request_id=request_id)
+    assert again.own.status == "playing"
+    assert (await loser.tournaments.re_enter(tournament_id, request_id=request_id)).result.is_replayed
+    assert await balance_of(loser) == GRANT - 2 * PRICE
+    assert await house.pool(ops, tournament_id) == 6 * PRICE + 50 + 30
+
+    await ops.tournaments.cancel(tournament_id, "enough")
+    await house.comes_to(ops, tournament_id, lambda view: view.phase == "finished", "it is finished")
+    await asyncio.gather(*playing)
+    assert await house.pool(ops, tournament_id) == 0
+    log = [logged_event(each) async for each in ops.tournaments.log(tournament_id)]
+    report = verify_tournament(UUID(tournament_id).bytes, log)
+    assert report.is_verified, (report.rule, report.expected, report.found)
+    for player in players:
+        await player.close()
 
 
 # ---- what is told ---------------------------------------------------------------------------------------------------
