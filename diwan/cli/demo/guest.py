@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from diwan.api.table.v1.view_pb2 import Decision
 from diwan.client import DiwanClient, DiwanError
 from diwan.client.seat import SeatStream
 from diwan.client.tournaments import OwnEntry, TournamentView
@@ -56,11 +55,11 @@ class Guest:
                         continue
                     answered = decision.turn
                     with contextlib.suppress(DiwanError):  # Too late: the clock has decided.
-                        await self.decide(seat, decision)
+                        await self.decide(seat, decision.turn, can_check=decision.can_check)
 
-    async def decide(self, seat: SeatStream, decision: Decision) -> None:
+    async def decide(self, seat: SeatStream, turn: int, *, can_check: bool) -> None:
         """Decide once; raises `DiwanError`."""
-        await seat.act(decision.turn, "check" if decision.can_check else "fold")
+        await seat.act(turn, "check" if can_check else "fold")
 
     async def _leave(self) -> None:
         if self._seat is not None:

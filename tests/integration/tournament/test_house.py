@@ -188,8 +188,8 @@ async def test_a_pause_starts_no_hand_and_a_removed_player_is_out_with_a_reason_
 class Bold(floor.Guest):
     """Puts everything in, whatever it holds."""
 
-    async def decide(self, seat, decision):
-        await seat.act(decision.turn, "call", is_all_in=True)
+    async def decide(self, seat, turn, *, can_check):
+        await seat.act(turn, "call", is_all_in=True)
 
 
 async def test_chips_are_bought_at_the_seat_and_who_is_out_may_come_back(house, ops):
