@@ -58,7 +58,7 @@ class TournamentMachine(RuleBasedStateMachine):
     @initialize(
         kind=st.sampled_from(sorted(CONFIGS)),
         seed=st.integers(0, 2**32),
-        players=st.integers(2, 12),
+        players=st.integers(2, 20),
         is_started=st.booleans(),
     )
     def announce(self, kind, seed, players, is_started):
@@ -138,12 +138,12 @@ class TournamentMachine(RuleBasedStateMachine):
         return len(table.sitters) > 1 and table.clock_no and (is_granted or is_free) and not held
 
     @precondition(lambda self: self.floor.state.phase == "playing")
-    @rule(hands=st.integers(1, 6))
+    @rule(hands=st.integers(1, 12))
     def play_hands(self, hands):
         for _ in range(hands):
-            self.play_a_hand(self.chance.choice((0, 0, 1, 1, 2)))
+            self.play_a_hand(self.chance.choice((0, 0, 0, 1, 1, 2)))
             if self.chance.random() < 0.5:
-                self.answer_some(4)
+                self.answer_some(self.chance.choice((2, 6, 30)))
 
     def play_a_hand(self, busts):
         tables = [
@@ -206,6 +206,7 @@ class TournamentMachine(RuleBasedStateMachine):
             return
         floor = self.floor
         self.play_out()
+        del self.floor  # Hypothesis keeps the machines.
         state = None
         for event in floor.events:
             state = evolve(state, event)
@@ -257,7 +258,7 @@ SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 def test_any_sequence_of_requests_and_reports_comes_to_a_whole_end():
     run_state_machine_as_test(
         TournamentMachine,
-        settings=settings(max_examples=20, stateful_step_count=60, deadline=None, suppress_health_check=SLOW),
+        settings=settings(max_examples=100, stateful_step_count=80, deadline=None, suppress_health_check=SLOW),
     )
 
 

@@ -27,7 +27,7 @@ START_MS = 1_800_000_000_000
 MEANT = {
     *("TOURNAMENT_FULL", "REGISTRATION_CLOSED", "ALREADY_ENTERED", "BOTS_NOT_WANTED", "RE_ENTRY_NOT_ALLOWED"),
     *("EXTRA_PENDING", "EXTRA_NOT_ALLOWED", "NOT_ENTERED"),
-    *("REGISTRATION_NOT_OPEN", "LAST_PLAYER", "TOURNAMENT_NOT_RUNNING", "TOURNAMENT_NOT_PAUSED"),
+    *("REGISTRATION_NOT_OPEN", "LAST_PLAYER", "TOURNAMENT_OVER", "TOURNAMENT_NOT_RUNNING", "TOURNAMENT_NOT_PAUSED"),
 }
 """Refusals that chance may run into."""
 
@@ -402,7 +402,7 @@ class Simulation:
                 continue  # An operator may remove somebody after the seat was chosen.
             if not chosen.may_take:
                 # One opponent, who has the big blind next: then the other one has the small blind, and the button.
-                assert len(positions.dealt_in) == 2
+                # Others may have sat down meanwhile, by draw.
                 self.landings["heads-up"] += 1
             else:
                 assert seat != positions.spots.small_blind, "moved into the small blind"

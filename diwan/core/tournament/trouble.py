@@ -51,6 +51,8 @@ def remove(batch: Batch, command: Remove) -> None:
     """Remove a player: before play the entry goes back, afterwards the chips leave play and the player is out."""
     _check_reason(command.reason)
     state = batch.state
+    if state.phase in {"paying", "finished"}:
+        raise Rejected("TOURNAMENT_OVER", phase=state.phase)
     entrant = state.entrants.get(command.player)
     if entrant is None or entrant.standing not in {"requested", "registered", "playing"}:
         raise Rejected("NOT_ENTERED", player=command.player)

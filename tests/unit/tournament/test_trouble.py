@@ -114,6 +114,15 @@ def test_in_the_money_nobody_gets_less_than_the_lowest_open_prize(pool, stacks):
     assert min(shares) >= prizes[len(stacks) - 1]
 
 
+def test_nobody_is_removed_from_a_called_off_tournament_to_be_paid_twice():
+    floor = Floor(sit_and_go(4, size=4, payout=Payout(table="shares", shares=(40_000, 30_000, 20_000, 10_000))), 4)
+    floor.do(c.Cancel("op", "fire", floor.now))
+
+    assert floor.refuse(c.Remove("p1", "op", "too late", floor.now)) == "TOURNAMENT_OVER"
+    floor.obey()
+    check_pool_is_empty(floor)
+
+
 def test_a_called_off_tournament_cannot_be_called_off_again_nor_entered():
     floor = Floor(scheduled(entries=START), 2, play=False)
     floor.do(c.Cancel("op", "x", floor.now))
