@@ -108,7 +108,7 @@ def _policy(keys: Sequence[str], path: Path | None) -> Policy | None:
         logs = [one for one in found if one.kind == KeyType.ED25519]
         witnesses = {one.name: one for one in found if one.kind == KeyType.COSIGNATURE_V1}
         return k_of_n(logs, witnesses, len(witnesses))
-    except (NoteMalformed, UnicodeDecodeError) as error:
+    except (NoteMalformed, UnicodeDecodeError, OSError) as error:
         raise typer.BadParameter(str(error), param_hint="--policy" if path else "--key") from None
 
 
