@@ -17,7 +17,7 @@ from diwan.chassis.access import Rule, sweep
 from diwan.chassis.auth import Authenticator
 from diwan.chassis.calls import MESSAGE_BYTES_MAX, Context, Gate, MethodHandler
 from diwan.chassis.errors import grpc_status_of
-from diwan.chassis.http2.listener import Limits, Listener, tls_of
+from diwan.chassis.http2.listener import ForAnybody, Limits, Listener, tls_of
 from diwan.chassis.settings import ServiceSettings, split_address
 from diwan.core.decider import Rejected
 
@@ -60,11 +60,11 @@ class GrpcServer:
         rules = sweep(each.descriptor for each in served)
         self._listener.add_generic_rpc_handlers([self._methods(each, rules) for each in served])
         self._health = health.aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._listener)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, ForAnybody(self._listener))
         if settings.reflection:
             names = (*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection_pb2_grpc.add_ServerReflectionServicer_to_server(
-                reflection.aio.ReflectionServicer(names), self._listener
+                reflection.aio.ReflectionServicer(names), ForAnybody(self._listener)
             )
         self._listener.add_generic_rpc_handlers([_UnknownMethods()])
 

@@ -25,6 +25,7 @@ and hide the status behind its failure."""
 BLOCK_BYTES_MAX: Final = 32 * 1024
 """A header block, as it comes."""
 
+_MOVING: Final = b"moving o"
 _SETTING: Final = Layout(">HI")
 
 
@@ -60,6 +61,10 @@ class Connection(asyncio.Protocol):
         self.patience = Patience(loop.time())
         self.out = Outgoing(loop, self.patience)
         self.is_closed = False
+        self.closed_at: float | None = None
+        """When we ended the connection; the line itself ends when the client has taken what was on its way."""
+        self.has_heard = False
+        """Whether the client knows that it has to move: no call of it is under way to us any more."""
         self._began_at = self._block_since = loop.time()
         self._host = host
         self._message_max = message_max
@@ -115,6 +120,10 @@ class Connection(asyncio.Protocol):
             self._close(exchange, cancels=True)
         self.out.shut()
         self._host.disconnected(self)
+
+    def eof_received(self) -> None:
+        """Whoever says nothing more hears nothing more: HTTP/2 knows no half of a connection."""
+        self.close()
 
     def pause_writing(self) -> None:
         """The line takes no more."""
@@ -240,7 +249,9 @@ class Connection(asyncio.Protocol):
             return
         self._blocks.skip(block)
         exchange = self.exchanges.get(stream)
-        if exchange is not None:
+        if exchange is None:
+            self.patience.bother(self.loop.time())
+        else:
             if not is_last or exchange.is_ended_by_caller:
                 raise StreamFault(Error.PROTOCOL_ERROR, "headers in the middle of a stream")
             exchange.ended()
@@ -305,14 +316,21 @@ class Connection(asyncio.Protocol):
         if len(payload) % _SETTING.size:
             raise ConnectionFault(Error.FRAME_SIZE_ERROR, "half a setting")
         self.patience.bother(self.loop.time())
+        window = self.out.initial_window
         for key, value in _SETTING.iter_unpack(payload):
-            self._set(key, value)
+            if key == Setting.INITIAL_WINDOW_SIZE:
+                if value > frames.WINDOW_MAX:
+                    raise ConnectionFault(Error.FLOW_CONTROL_ERROR, "a window beyond all windows")
+                window = value
+            else:
+                self._set(key, value)
+        # Only the last of a frame's thousands: each changes all streams there are.
+        if window != self.out.initial_window:
+            self.out.set_initial_window(window, tuple(self.exchanges.values()))
         self.out.put(frames.frame(Kind.SETTINGS, frames.ACK, 0, b""))
 
     def _set(self, key: int, value: int) -> None:
         match key:
-            case Setting.INITIAL_WINDOW_SIZE:
-                self.out.set_initial_window(value, tuple(self.exchanges.values()))
             case Setting.MAX_FRAME_SIZE:
                 if not frames.PAYLOAD_MAX <= value < 2**24:
                     raise ConnectionFault(Error.PROTOCOL_ERROR, "no size of a frame")
@@ -332,6 +350,7 @@ class Connection(asyncio.Protocol):
         if len(payload) != 8:
             raise ConnectionFault(Error.FRAME_SIZE_ERROR, "a ping has eight bytes")
         if flags & frames.ACK:
+            self.has_heard = self.has_heard or payload == _MOVING
             return
         self.patience.pinged(self.loop.time(), has_calls=bool(self.exchanges))
         self.out.put(frames.frame(Kind.PING, frames.ACK, 0, payload))
@@ -415,10 +434,12 @@ class Connection(asyncio.Protocol):
         self.out.put(frames.frame(Kind.PING, 0, 0, bytes(8)))
 
     def leave(self, *, warns: bool = False) -> None:
-        """Let no new call begin; with ``warns`` those that are under way to us still do."""
+        """Let no new call begin; with ``warns`` those that are under way to us still do, until ``has_heard``."""
         last = frames.STREAM_MAX if warns else self._last
         self._accepts_to = min(self._accepts_to, last)
         self.out.put(frames.go_away(last, Error.NO_ERROR, "moving on"))
+        if warns:
+            self.out.put(frames.frame(Kind.PING, 0, 0, _MOVING))
 
     def end(self, error: Error, why: str) -> None:
         """Say why, and end the connection with everything on it."""
@@ -431,6 +452,8 @@ class Connection(asyncio.Protocol):
     def close(self) -> None:
         """End the connection once what is due has been sent."""
         self.is_closed = True
+        if self.closed_at is None:
+            self.closed_at = self.loop.time()
         self.out.shut()
         for exchange in tuple(self.exchanges.values()):
             self._close(exchange, cancels=True)

@@ -82,7 +82,7 @@ class Exchange:
         self.send_window = connection.out.initial_window
         self._loop = connection.loop
         self._message_max = message_max
-        self._messages: deque[bytes] = deque()
+        self._messages: deque[tuple[int, bytes]] = deque()  # packed or not, as they came
         self._part = bytearray()
         self._unread = self._credit = 0
         self._reader: asyncio.Future[None] | None = None
@@ -128,8 +128,7 @@ class Exchange:
             begin, end = at + PREFIX_BYTES, at + PREFIX_BYTES + length
             if size < end:
                 break
-            message = bytes(data[begin:end])
-            self._arrived(self._inflated(message) if packed else message)
+            self._arrived(packed, bytes(data[begin:end]))
             at = end
         return at
 
@@ -142,11 +141,15 @@ class Exchange:
         self._wake_reader()
 
     def only_message(self) -> bytes | None:
-        """Return the one message of a caller who has said everything; None where it is not exactly one."""
-        return self._messages.popleft() if len(self._messages) == 1 else None
+        """Return the one message of a caller who has said everything; None where it is not exactly one.
 
-    def _arrived(self, message: bytes) -> None:
-        self._messages.append(message)
+        Raises `Rejected` where it cannot be unpacked.
+        """
+        return self._inflated(*self._messages.popleft()) if len(self._messages) == 1 else None
+
+    def _arrived(self, packed: int, message: bytes) -> None:
+        # It waits as it came: a few bytes can be a thousand times as many, and windows count what comes.
+        self._messages.append((packed, message))
         self._heard_first()
         self._unread += len(message) + MESSAGE_COST
         self._wake_reader()
@@ -159,7 +162,9 @@ class Exchange:
             timer.cancel()
             self.finish(end)
 
-    def _inflated(self, message: bytes) -> bytes:
+    def _inflated(self, packed: int, message: bytes) -> bytes:
+        if not packed:
+            return message
         window = _INFLATED.get(self.request.encoding)
         if window is None:
             raise Rejected("ENCODING_UNSUPPORTED", encoding=self.request.encoding)
@@ -170,6 +175,8 @@ class Exchange:
             raise Rejected("REQUEST_MALFORMED") from None
         if len(inflated) > self._message_max:
             raise Rejected("MESSAGE_TOO_LARGE", bytes=len(inflated), max=self._message_max)
+        if not inflater.eof:
+            raise Rejected("REQUEST_MALFORMED")
         return inflated
 
     def _give_room(self) -> None:
@@ -199,16 +206,16 @@ class Exchange:
         return None if self._deadline is None else max(0.0, self._deadline - self._loop.time())
 
     async def read(self) -> Any:
-        """Return the caller's next message; `grpc.aio.EOF` behind the last."""
+        """Return the caller's next message; `grpc.aio.EOF` behind the last. Raises `Rejected` for one that cannot be unpacked."""
         while not self._messages:
             if self.is_ended_by_caller:
                 return grpc.aio.EOF
             self._reader = self._loop.create_future()
             await self._reader
-        message = self._messages.popleft()
+        packed, message = self._messages.popleft()
         self._unread -= len(message) + MESSAGE_COST
         self._give_room()
-        return message
+        return self._inflated(packed, message)
 
     async def send_initial_metadata(self, _metadata: object) -> None:
         """Begin the answer; we say nothing of our own in it."""
@@ -275,10 +282,14 @@ class Exchange:
             if self._writer is not None and not self._writer.done():
                 self._writer.set_result(None)
             if self._pending_end is not None:
-                # Behind the piece that is on its way to being sent.
-                end, self._pending_end = self._pending_end, None
-                self._loop.call_soon(self.finish, end)
+                # Behind the piece that is on its way to being sent; until then no other word about the end is taken.
+                self._loop.call_soon(self._finish_pending)
         return piece
+
+    def _finish_pending(self) -> None:
+        end, self._pending_end = self._pending_end, None
+        if end is not None:
+            self.finish(end)
 
     @property
     def has_pending(self) -> bool:

@@ -1,7 +1,8 @@
 """Header fields: what a call says of itself before its messages, and what an answer says behind them.
 
 Blocks are read by `hpack`. Callers say the same again and again, so a block that changed nothing in the connection's
-table is remembered with the request that it stands for. What we send is written out and never indexed: it is short, and
+table is remembered with the request that it stands for, until any block at all changes the table: then all is forgotten,
+for the same bytes may be another caller's fields. What we send is written out and never indexed: it is short, and
 a server that keeps no table for its answers cannot get it wrong.
 """
 
@@ -22,14 +23,17 @@ METADATA_BYTES_MAX: Final = 8 * 1024
 """More in a call's fields is refused with a reason; as HTTP/2 counts, 32 bytes for each beside its text."""
 BLOCK_BYTES_MAX: Final = 64 * 1024
 """More in a block, unpacked, ends the connection: what is left unread of it would garble all later ones."""
+REMEMBERED_BYTES_MAX: Final = 64 * 1024
+"""Of all that a connection has remembered, blocks and what they stand for: one byte of a block can be 4 KiB of a field."""
 REMEMBERED_MAX: Final = 64
-REMEMBERED_BYTES_MAX: Final = 4 * 1024
 
 TIMEOUT_SECONDS_MAX: Final = 30 * 24 * 3600.0
 """A caller's deadline is no further off: eight digits of hours are more than timers count."""
 
 _ENTRY_BYTES: Final = 32
 _TIMEOUT: Final = re.compile(r"([0-9]{1,8})([HMSmun])").fullmatch
+_CONTENT: Final = re.compile(r"application/grpc(?:[+;].*)?").fullmatch
+"""Not ``application/grpc-web``, which frames its end otherwise."""
 _UNITS: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 _NAME: Final = re.compile(r"[0-9a-z_.!#$%&'*+^`|~-]+").fullmatch
 _NOT_IN_VALUES: Final = re.compile(r"[\x00\r\n]").search
@@ -61,6 +65,7 @@ class Blocks:
         self._decoder = hpack.Decoder(max_header_list_size=BLOCK_BYTES_MAX)
         self._table = self._decoder.header_table.dynamic_entries
         self._known: dict[bytes, Request] = {}
+        self._known_bytes = 0
 
     def request(self, block: bytes) -> Request:
         """Return the request of a block; raises `StreamFault` where it is malformed, `ConnectionFault` beyond repair."""
@@ -68,34 +73,51 @@ class Blocks:
         if known is not None:
             return known
         first, *sizes = self._mark()
-        request = _request_of(self._decoded(block))
+        fields = self._decoded(block)
         first_now, *sizes_now = self._mark()
-        if first_now is not first or sizes_now != sizes:
-            # Indexes in remembered blocks mean something else from now on.
-            self._known.clear()
-        elif len(self._known) < REMEMBERED_MAX and len(block) <= REMEMBERED_BYTES_MAX:
-            self._known[block] = request
+        is_changed = first_now is not first or sizes_now != sizes
+        if is_changed:
+            # Indexes in remembered blocks mean something else from now on, also where these fields make no request.
+            self._forget()
+        request = _request_of(fields)
+        if not is_changed:
+            self._remember(block, request)
         return request
+
+    def _remember(self, block: bytes, request: Request) -> None:
+        size = len(block) + request.bytes
+        if len(self._known) < REMEMBERED_MAX and self._known_bytes + size <= REMEMBERED_BYTES_MAX:
+            self._known[block] = request
+            self._known_bytes += size
+
+    def _forget(self) -> None:
+        self._known.clear()
+        self._known_bytes = 0
 
     def skip(self, block: bytes) -> None:
         """Take a block in of which only its effect on the table counts."""
         self._decoded(block)
-        self._known.clear()
+        self._forget()
 
     def _mark(self) -> tuple[object, ...]:
         # Whatever is entered stands first, as an object of its own, whether or not its text is new.
         return (self._table[0] if self._table else None, len(self._table), self._decoder.header_table_size)
 
-    def _decoded(self, block: bytes) -> list[tuple[str, str]]:
+    def _decoded(self, block: bytes) -> Sequence[tuple[bytes, bytes]]:
         try:
-            return [(str(name), str(value)) for name, value in self._decoder.decode(block)]
+            # As bytes: text that is none is the fault of one request, and the table is as good as before.
+            return list(self._decoder.decode(block, raw=True))
         except hpack.OversizedHeaderListError:
             raise ConnectionFault(Error.ENHANCE_YOUR_CALM, "too much in one header block") from None
         except hpack.HPACKError:
             raise ConnectionFault(Error.COMPRESSION_ERROR, "a header block cannot be read") from None
 
 
-def _request_of(fields: Sequence[tuple[str, str]]) -> Request:
+def _request_of(raw: Sequence[tuple[bytes, bytes]]) -> Request:
+    try:
+        fields = [(name.decode(), value.decode()) for name, value in raw]
+    except UnicodeDecodeError:
+        raise _malformed("a field is no text") from None
     pseudo: dict[str, str] = {}
     rest: list[tuple[str, str]] = []
     for name, value in fields:
@@ -111,7 +133,7 @@ def _request_of(fields: Sequence[tuple[str, str]]) -> Request:
     said = _checked(rest)
     if pseudo[":method"] != "POST":
         return Request(http_status=405)
-    if not said.get("content-type", "").startswith("application/grpc"):
+    if not _CONTENT(said.get("content-type", "")):
         return Request(http_status=415)
     return Request(
         path=pseudo[":path"],

@@ -25,6 +25,8 @@ from diwan.core.decider import Rejected
 BACKLOG: Final = 1024
 LOOK_SECONDS: Final = 1.0
 """How often connections are looked at: silence, age, unfinished beginnings."""
+CLOSE_SECONDS: Final = 10.0
+"""What is on its way to a client when its connection ends is waited for no longer."""
 BEGIN_SECONDS: Final = 10.0
 """A connection that has not begun by then, or not gone on in the middle of a header block, is ended."""
 
@@ -40,6 +42,8 @@ class Limits(msgspec.Struct, frozen=True):
 
     message_bytes_max: int
     calls_max: int
+    visits_max: int = 512
+    """Of all calls, those that anybody may make, without a token: they take no place from those who have one."""
     age_seconds: float = 30 * 60.0
     grace_seconds: float = 30.0
 
@@ -56,11 +60,12 @@ class Listener:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._handlers: list[grpc.GenericRpcHandler] = []
+        self._handlers: list[tuple[grpc.GenericRpcHandler, bool]] = []
         self._connections: dict[Connection, float] = {}
         self._leaving: dict[Connection, float] = {}
         self._calls = 0
         self._methods: dict[Exchange, Any] = {}
+        self._visits: dict[Exchange, None] = {}  # calls of methods that anybody may call, the oldest first
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self._look: asyncio.TimerHandle | None = None
@@ -69,7 +74,11 @@ class Listener:
 
     def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler]) -> None:
         """Add handlers, asked in this order for each call."""
-        self._handlers.extend(handlers)
+        self._handlers.extend((each, False) for each in handlers)
+
+    def add_handlers_for_anybody(self, handlers: Iterable[grpc.GenericRpcHandler]) -> None:
+        """Add handlers that ask for no token: of their calls only ``visits_max`` are under way at once."""
+        self._handlers.extend((each, True) for each in handlers)
 
     def add_registered_method_handlers(self, _service: str, _handlers: Mapping[str, object]) -> None:
         """Do nothing: generated code says the same thing twice."""
@@ -138,11 +147,14 @@ class Listener:
         """Find a call's method; what streams upwards begins now, everything else when its request is there."""
         self._calls += 1
         self._idle.clear()
+        self._methods[exchange] = None
         if self._calls > self._limits.calls_max:
-            self._methods[exchange] = None
             self.refuse(exchange, Rejected("SERVER_BUSY"))
             return
-        handler = self._methods[exchange] = self._handler(exchange)
+        handler = self._handler(exchange)
+        if exchange.is_over:
+            return
+        self._methods[exchange] = handler
         exchange.awaits_word = handler is not None and handler.request_streaming
         if handler is None:
             exchange.finish(trailers(grpc.StatusCode.UNIMPLEMENTED, "Method not found!"))
@@ -156,7 +168,11 @@ class Listener:
         if exchange.is_over or exchange.task is not None:
             return
         handler = self._methods[exchange]
-        message = exchange.only_message()
+        try:
+            message = exchange.only_message()
+        except Rejected as refusal:
+            self.refuse(exchange, refusal)
+            return
         if message is None:
             self.refuse(exchange, Rejected("REQUEST_MALFORMED"))
         elif handler.response_streaming:
@@ -176,17 +192,33 @@ class Listener:
         """Forget a call."""
         if self._methods.pop(exchange, self) is self:
             return  # It was refused before it was opened.
+        self._visits.pop(exchange, None)
         self._calls -= 1
         if not self._calls:
             self._idle.set()
 
     def _handler(self, exchange: Exchange) -> Any:
         details = Details(exchange.request.path, exchange.request.metadata)
-        for handlers in self._handlers:
-            found = handlers.service(details)  # type: ignore[arg-type]
-            if found is not None:
-                return found
+        try:
+            for handlers, is_for_anybody in self._handlers:
+                found = handlers.service(details)  # type: ignore[arg-type]
+                if found is not None:
+                    if is_for_anybody:
+                        self._visit(exchange)
+                    return found
+        except Exception:
+            # The call's fault or ours, and not that of the others on its connection.
+            _log.exception("method_lookup_failed", method=exchange.request.path)
+            exchange.finish(trailers(grpc.StatusCode.UNKNOWN, "the method failed"))
         return None
+
+    def _visit(self, exchange: Exchange) -> None:
+        self._visits[exchange] = None
+        if len(self._visits) > self._limits.visits_max:
+            # The oldest makes room, not the newest: a probe that asks and goes is answered whatever others hold on to.
+            oldest = next(iter(self._visits))
+            del self._visits[oldest]
+            self.refuse(oldest, Rejected("SERVER_BUSY"))
 
     def _run(self, exchange: Exchange, work: Any) -> None:
         # Eager: most calls of a busy service reach their first wait, or their end, before the next frame is looked at.
@@ -203,16 +235,35 @@ class Listener:
         self._look = loop.call_later(LOOK_SECONDS, self._look_around)
         now = loop.time()
         for connection, old_at in tuple(self._connections.items()):
-            if now - connection.unfinished_since(now) > BEGIN_SECONDS or connection.patience.is_gone(now):
+            if connection.closed_at is not None:
+                # A client that does not read what is on its way to it would keep the line, and all of that, for ever.
+                if now - connection.closed_at > CLOSE_SECONDS:
+                    connection.abort()
+            elif now - connection.unfinished_since(now) > BEGIN_SECONDS or connection.patience.is_gone(now):
                 connection.abort()
             elif connection in self._leaving:
-                if not connection.exchanges or now >= self._leaving[connection]:
+                has_left = connection.has_heard and not connection.exchanges
+                if has_left or now >= self._leaving[connection]:
                     connection.end(Error.NO_ERROR, "max_age")
             elif now >= old_at:
                 connection.leave(warns=True)
                 self._leaving[connection] = now + self._limits.grace_seconds
             elif connection.exchanges and connection.patience.must_ask(now):
                 connection.ping()
+
+
+class ForAnybody:
+    """A `Listener` as generated code sees it that adds methods for which no token is asked."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+
+    def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler]) -> None:
+        """Add handlers, as `Listener.add_handlers_for_anybody`."""
+        self._listener.add_handlers_for_anybody(handlers)
+
+    def add_registered_method_handlers(self, _service: str, _handlers: Mapping[str, object]) -> None:
+        """Do nothing: generated code says the same thing twice."""
 
 
 async def _bound(host: str, port: int) -> socket.socket:
@@ -233,6 +284,10 @@ async def _guarded(work: Any, exchange: Exchange) -> None:
     except asyncio.CancelledError:
         # By the caller, the clock or the line, who know; or by us, and then the caller is told.
         exchange.finish(trailers(grpc.StatusCode.UNAVAILABLE, "the server stops"))
+    except Rejected as refusal:
+        # What a caller sends up cannot be unpacked, and the method is one of those that know nothing of refusals.
+        status = grpc_status_of(refusal)
+        exchange.finish(trailers(status.code, status.details, status.trailing_metadata or ()))
     except Exception:
         _log.exception("method_failed", method=exchange.request.path)
         exchange.finish(trailers(grpc.StatusCode.UNKNOWN, "the method failed"))

@@ -33,6 +33,7 @@ class Outgoing:
         self._is_full = self._is_deaf = self._is_shut = False
         self._waiting: dict[Exchange, None] = {}
         self._due: list[bytes] = []
+        self._due_bytes = 0
 
     def open(self, transport: asyncio.Transport) -> None:
         """Take the line."""
@@ -142,6 +143,10 @@ class Outgoing:
         if not self._due:
             self._loop.call_soon(self.flush)
         self._due.append(data)
+        self._due_bytes += len(data)
+        if self._due_bytes > UNSENT_HIGH:
+            # The line has to say that it is full while there is something left to hold back.
+            self.flush()
 
     def flush(self) -> None:
         """Send what is due now."""
@@ -149,6 +154,7 @@ class Outgoing:
             return
         data = self._due[0] if len(self._due) == 1 else b"".join(self._due)
         self._due.clear()
+        self._due_bytes = 0
         if self._transport.is_closing():
             return
         self._transport.write(data)

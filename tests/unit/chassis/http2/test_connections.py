@@ -450,11 +450,27 @@ async def test_an_old_connection_is_told_to_move_and_ends_with_its_last_call(mon
     async with connected(port, opened("/talk")) as (writer, all_said):
         await asyncio.sleep(0.4)
         assert server.calls == 1
+        writer.write(raw(Kind.PING, frames.ACK, 0, b"moving o"))
         writer.write(raw(Kind.DATA, frames.END_STREAM, 1, prefixed(b"the last word")))
         said = await all_said()
 
     moved = said.index(frames.go_away(frames.STREAM_MAX, Error.NO_ERROR, "moving on"))
     assert moved < said.index(prefixed(b"the last word"))
+    await server.stop(0.1)
+
+
+async def test_an_old_connection_stays_until_its_client_knows(monkeypatch):
+    """A call that was under way when the client was told is answered, however long its way is (RFC 9113 section 6.8)."""
+    server, port = await served(monkeypatch, age_seconds=0.1, grace_seconds=5.0)
+    async with connected(port, frames.PREFACE + frames.settings({})) as (writer, all_said):
+        await asyncio.sleep(0.4)
+        writer.write(raw(Kind.HEADERS, frames.END_HEADERS, 1, REQUEST))
+        writer.write(raw(Kind.DATA, frames.END_STREAM, 1, prefixed(b"late")))
+        writer.write(raw(Kind.PING, frames.ACK, 0, b"moving o"))
+        said = await all_said()
+
+    assert said.index(frames.go_away(frames.STREAM_MAX, Error.NO_ERROR, "moving on")) < said.index(prefixed(b"late"))
+    assert said.endswith(frames.go_away(1, Error.NO_ERROR, "max_age"))
     await server.stop(0.1)
 
 
