@@ -30,8 +30,17 @@ class PlayedFloor:
         self.guest = guest
         self.floor = None
 
-    def kill(self, service):
-        os.kill(self.stack.child(service).pid, signal.SIGKILL)
+    async def kill(self, service):
+        """Kill a service, once it runs again where it was killed before."""
+
+        async def is_hit():
+            try:
+                os.kill(self.stack.child(service).pid, signal.SIGKILL)
+            except ProcessLookupError:
+                return False
+            return True
+
+        await until(f"{service} runs", is_hit)
 
     def guests(self):
         return list(self.floor.guests.values())
@@ -96,7 +105,7 @@ async def test_tournaments_are_played_to_paid_prizes_while_every_service_is_kill
         await house.has_come_to(lambda view: view.kind == "scheduled" and view.phase == "playing", "the evening begins")
         for victims in VICTIMS * rounds:
             for victim in victims:
-                house.kill(victim)
+                await house.kill(victim)
             await house.goes_on()
         await playing
 
