@@ -292,6 +292,9 @@ class MethodHandler:
         authorization = correlation_id = None
         for key, value in context.invocation_metadata() or ():
             if key == AUTHORIZATION:
+                if authorization is not None:
+                    # Whoever stands before us may have looked at the other one.
+                    raise Rejected("UNAUTHENTICATED", why="more than one token")
                 authorization = str(value)
             elif key == CORRELATION_ID and isinstance(value, str) and _CORRELATION_ID(value):
                 correlation_id = value

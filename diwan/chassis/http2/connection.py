@@ -41,6 +41,9 @@ class Host(Protocol):
     def refuse(self, exchange: Exchange, refusal: Rejected) -> None:
         """A call is to end with a refusal."""
 
+    def lingers(self, exchange: Exchange) -> None:
+        """A call's end waits for the client to take what comes before it."""
+
     def left(self, exchange: Exchange) -> None:
         """A call is over."""
 
@@ -393,6 +396,10 @@ class Connection(asyncio.Protocol):
             self._fail(exchange.number, error)
         except ConnectionFault as fault:
             self.end(fault.error, fault.why)
+
+    def lingers(self, exchange: Exchange) -> None:
+        """Take note that a call's end waits for what comes before it."""
+        self._host.lingers(exchange)
 
     def give_room(self, stream: int, size: int) -> None:
         """Let the client send so many bytes more on a stream."""

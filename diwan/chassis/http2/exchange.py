@@ -259,6 +259,8 @@ class Exchange:
         self._pending_end = end
         self._pending = memoryview(_PREFIX.pack(0, len(message)) + message)
         self.connection.out.wait(self)
+        if self._pending:
+            self.connection.lingers(self)
 
     def finish(self, end: bytes) -> None:
         """Send the call's end, unless it is over already, behind a message of which part has been sent."""
@@ -266,6 +268,7 @@ class Exchange:
             return  # The first word about a call's end is the last.
         if self._is_cut:
             self._pending_end = end
+            self.connection.lingers(self)
             return
         if self.awaits_word and not self._has_answered:
             # A client whose first write meets the end of its call may report the failed write instead of our reason.

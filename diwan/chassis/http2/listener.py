@@ -44,6 +44,8 @@ class Limits(msgspec.Struct, frozen=True):
     calls_max: int
     visits_max: int = 512
     """Of all calls, those that anybody may make, without a token: they take no place from those who have one."""
+    waiting_max: int = 2048
+    """Of all calls, those that wait for their client to go on: to say all of its request; and as many to take the answer."""
     age_seconds: float = 30 * 60.0
     grace_seconds: float = 30.0
 
@@ -65,7 +67,10 @@ class Listener:
         self._leaving: dict[Connection, float] = {}
         self._calls = 0
         self._methods: dict[Exchange, Any] = {}
-        self._visits: dict[Exchange, None] = {}  # calls of methods that anybody may call, the oldest first
+        # The oldest first: calls of methods that anybody may call, calls half asked, and calls half answered.
+        self._visits: dict[Exchange, None] = {}
+        self._half_asked: dict[Exchange, None] = {}
+        self._half_answered: dict[Exchange, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self._look: asyncio.TimerHandle | None = None
@@ -162,9 +167,12 @@ class Listener:
         exchange.serializer = handler.response_serializer
         if handler.request_streaming:
             self._run(exchange, _streamed(handler, exchange))
+        else:
+            self._crowd(self._half_asked, exchange, self._limits.waiting_max)
 
     def complete(self, exchange: Exchange) -> None:
         """Begin a call whose one request is there."""
+        self._half_asked.pop(exchange, None)
         if exchange.is_over or exchange.task is not None:
             return
         handler = self._methods[exchange]
@@ -188,11 +196,21 @@ class Listener:
         if task is not None:
             task.cancel()
 
+    def lingers(self, exchange: Exchange) -> None:
+        """Bear with a client that does not take the rest of an answer, but not with any number of them."""
+        if exchange not in self._methods:
+            return
+        self._half_answered[exchange] = None
+        if len(self._half_answered) > self._limits.waiting_max:
+            oldest = next(iter(self._half_answered))
+            oldest.connection.fail(oldest, Error.ENHANCE_YOUR_CALM)
+
     def left(self, exchange: Exchange) -> None:
         """Forget a call."""
         if self._methods.pop(exchange, self) is self:
             return  # It was refused before it was opened.
-        self._visits.pop(exchange, None)
+        for crowd in (self._visits, self._half_asked, self._half_answered):
+            crowd.pop(exchange, None)
         self._calls -= 1
         if not self._calls:
             self._idle.set()
@@ -204,7 +222,7 @@ class Listener:
                 found = handlers.service(details)  # type: ignore[arg-type]
                 if found is not None:
                     if is_for_anybody:
-                        self._visit(exchange)
+                        self._crowd(self._visits, exchange, self._limits.visits_max)
                     return found
         except Exception:
             # The call's fault or ours, and not that of the others on its connection.
@@ -212,12 +230,12 @@ class Listener:
             exchange.finish(trailers(grpc.StatusCode.UNKNOWN, "the method failed"))
         return None
 
-    def _visit(self, exchange: Exchange) -> None:
-        self._visits[exchange] = None
-        if len(self._visits) > self._limits.visits_max:
-            # The oldest makes room, not the newest: a probe that asks and goes is answered whatever others hold on to.
-            oldest = next(iter(self._visits))
-            del self._visits[oldest]
+    def _crowd(self, crowd: dict[Exchange, None], exchange: Exchange, most: int) -> None:
+        crowd[exchange] = None
+        if len(crowd) > most:
+            # The oldest makes room, not the newest: who asks and goes is answered whatever others hold on to.
+            oldest = next(iter(crowd))
+            del crowd[oldest]
             self.refuse(oldest, Rejected("SERVER_BUSY"))
 
     def _run(self, exchange: Exchange, work: Any) -> None:

@@ -83,6 +83,14 @@ async def test_what_is_no_token_lets_nobody_in(house, header):
     assert (await refused(house.read(metadata=metadata))).reason == "UNAUTHENTICATED"
 
 
+async def test_two_tokens_let_nobody_in(house):
+    """Whoever stands between may have looked at the other one."""
+    info = await refused(house.read(metadata=[*house.token(), *house.token(subject="somebody-else")]))
+
+    assert info.reason == "UNAUTHENTICATED"
+    assert house.feed.calls == []
+
+
 async def test_a_role_that_the_contract_does_not_name_is_denied(house):
     for role in (Role.PLAYER, Role.BOT, Role.BACKEND, Role.AUDITOR):
         assert (await refused(house.read(metadata=house.token(role)))).reason == "PERMISSION_DENIED"

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 
+import grpc
 import hpack
 import pytest
 from hypothesis import given, settings
@@ -471,6 +472,29 @@ async def test_an_old_connection_stays_until_its_client_knows(monkeypatch):
 
     assert said.index(frames.go_away(frames.STREAM_MAX, Error.NO_ERROR, "moving on")) < said.index(prefixed(b"late"))
     assert said.endswith(frames.go_away(1, Error.NO_ERROR, "max_age"))
+    await server.stop(0.1)
+
+
+async def test_no_call_fails_because_connections_grow_old(monkeypatch):
+    server, port = await served(monkeypatch, age_seconds=0.1, grace_seconds=5.0)
+    ages = []
+    monkeypatch.setattr(
+        server, "connected", lambda connection: (ages.append(connection), Listener.connected(server, connection))
+    )
+    until = asyncio.get_running_loop().time() + 1.5
+
+    async def calls(method):
+        count = 0
+        while asyncio.get_running_loop().time() < until:
+            count += 1
+            assert await method(b"%d" % count, timeout=10) == b"%d" % count
+        return count
+
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        counts = await asyncio.gather(*(calls(channel.unary_unary("/echo")) for _ in range(8)))
+
+    assert min(counts) > 0
+    assert len(ages) >= 3
     await server.stop(0.1)
 
 

@@ -304,3 +304,32 @@ class Renamed(grpc.GenericRpcHandler):
         if not details.method.startswith("/anybody"):
             return None
         return self.methods.service(listener.Details(details.method.removeprefix("/anybody"), ()))
+
+
+@pytest.mark.parametrize("half", ["asked", "answered", "refused", "cut"])
+async def test_calls_that_their_clients_do_not_go_on_with_take_no_place_from_others(half):
+    """P12: one token is enough to ask by halves, or to open no window for answers, thousands of times."""
+    line = Line(listener=Listener(Limits(message_bytes_max=MESSAGE_MAX, calls_max=10, waiting_max=3)))
+    window = {"asked": 100, "answered": 0, "refused": 10, "cut": 10}[half]
+    line.say(frames.settings({Setting.INITIAL_WINDOW_SIZE: window}))
+    for number in range(30):
+        stream = 1 + 2 * number
+        if half == "asked":
+            line.headers(stream, "/echo")
+        elif half == "refused":
+            line.headers(stream, "/talk")
+            line.data(stream, b"a" * 50, ends=False)
+            await line.heard()
+            line.frame(Kind.DATA, 0, stream, b"\x00\xff\xff\xff\xff")
+        else:
+            line.call(stream, "/echo", b"a" * 50)
+        await line.heard()
+
+    assert line.listener.calls == 3
+    line.say(frames.settings({Setting.INITIAL_WINDOW_SIZE: 1000}))
+    assert await line.is_alive(1001)
+    for number in range(30):
+        line.frame(Kind.RST_STREAM, 0, 1 + 2 * number, bytes(4))
+    assert line.listener.calls == 0
+    assert not line.listener._half_asked
+    assert not line.listener._half_answered
