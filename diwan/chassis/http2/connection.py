@@ -105,7 +105,6 @@ class Connection(asyncio.Protocol):
             return
         self.out.open(transport)
         self.peer = _peer_of(transport.get_extra_info("peername"))
-        self._host.connected(self)
         self.out.put(
             frames.settings(
                 {
@@ -115,6 +114,7 @@ class Connection(asyncio.Protocol):
             )
         )
         self.out.put(frames.window_update(0, ROOM - frames.WINDOW))
+        self._host.connected(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Let go of everything that the connection held."""

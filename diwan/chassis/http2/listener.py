@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import secrets
 import socket
 import ssl
@@ -14,6 +15,7 @@ from typing import Any, Final
 import grpc
 import msgspec
 import structlog
+from google.protobuf.message import DecodeError
 
 from diwan.chassis.errors import grpc_status_of
 from diwan.chassis.http2.connection import Connection
@@ -23,6 +25,8 @@ from diwan.chassis.http2.frames import Error
 from diwan.core.decider import Rejected
 
 BACKLOG: Final = 1024
+CONNECTIONS_MAX: Final = 16_384
+"""Connections at once, however many files the process may open."""
 LOOK_SECONDS: Final = 1.0
 """How often connections are looked at: silence, age, unfinished beginnings."""
 CLOSE_SECONDS: Final = 10.0
@@ -46,6 +50,8 @@ class Limits(msgspec.Struct, frozen=True):
     """Of all calls, those that anybody may make, without a token: they take no place from those who have one."""
     waiting_max: int = 2048
     """Of all calls, those that wait for their client to go on: to say all of its request; and as many to take the answer."""
+    connections_max: int = 0
+    """Then the oldest without a call makes room; 0 is three quarters of the files that the process may have open."""
     age_seconds: float = 30 * 60.0
     grace_seconds: float = 30.0
 
@@ -64,6 +70,7 @@ class Listener:
         self._limits = limits
         self._handlers: list[tuple[grpc.GenericRpcHandler, bool]] = []
         self._connections: dict[Connection, float] = {}
+        self._connections_max = limits.connections_max or _connections_there_are_files_for()
         self._leaving: dict[Connection, float] = {}
         self._calls = 0
         self._methods: dict[Exchange, Any] = {}
@@ -142,6 +149,16 @@ class Listener:
         loop = connection.loop
         tenth = (secrets.randbelow(201) - 100) / 1000
         self._connections[connection] = loop.time() + self._limits.age_seconds * (1 + tenth)
+        if len(self._connections) > self._connections_max:
+            self._make_room(connection)
+
+    def _make_room(self, newest: Connection) -> None:
+        """End the oldest connection that has no call, so that whoever keeps many idle ones locks nobody out."""
+        for each in self._connections:
+            if each.closed_at is None and not each.exchanges and each is not newest:
+                each.end(Error.NO_ERROR, "too_many_connections")
+                return
+        newest.end(Error.ENHANCE_YOUR_CALM, "too_many_connections")
 
     def disconnected(self, connection: Connection) -> None:
         """Forget a connection."""
@@ -270,6 +287,11 @@ class Listener:
                 connection.ping()
 
 
+def _connections_there_are_files_for() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return CONNECTIONS_MAX if soft == resource.RLIM_INFINITY else min(CONNECTIONS_MAX, max(soft * 3 // 4, 1))
+
+
 class ForAnybody:
     """A `Listener` as generated code sees it that adds methods for which no token is asked."""
 
@@ -303,7 +325,7 @@ async def _guarded(work: Any, exchange: Exchange) -> None:
         # By the caller, the clock or the line, who know; or by us, and then the caller is told.
         exchange.finish(trailers(grpc.StatusCode.UNAVAILABLE, "the server stops"))
     except Rejected as refusal:
-        # What a caller sends up cannot be unpacked, and the method is one of those that know nothing of refusals.
+        # What a caller says cannot be unpacked or read, and the method is one of those that know nothing of refusals.
         status = grpc_status_of(refusal)
         exchange.finish(trailers(status.code, status.details, status.trailing_metadata or ()))
     except Exception:
@@ -340,7 +362,12 @@ async def _requests(handler: Any, exchange: Exchange) -> AsyncIterator[Any]:
 
 
 def _read(handler: Any, raw: bytes) -> Any:
-    return raw if handler.request_deserializer is None else handler.request_deserializer(raw)
+    if handler.request_deserializer is None:
+        return raw
+    try:
+        return handler.request_deserializer(raw)
+    except DecodeError:
+        raise Rejected("REQUEST_MALFORMED") from None
 
 
 def _written(handler: Any, answer: Any) -> bytes:

@@ -6,6 +6,7 @@ import gzip
 import grpc
 import hpack
 import pytest
+from grpc_health.v1 import health, health_pb2_grpc
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -333,3 +334,35 @@ async def test_calls_that_their_clients_do_not_go_on_with_take_no_place_from_oth
     assert line.listener.calls == 0
     assert not line.listener._half_asked
     assert not line.listener._half_answered
+
+
+async def test_who_keeps_many_idle_connections_locks_nobody_out():
+    """P12: the oldest without a call makes room; where all have calls, the newest is shown out."""
+    server = Listener(Limits(message_bytes_max=MESSAGE_MAX, calls_max=100, connections_max=4))
+    busy = Line(listener=server)
+    busy.call(1, "/wait")
+    idle = [Line(listener=server) for _ in range(3)]
+    newest = Line(listener=server)
+
+    assert await newest.is_alive(1)
+    assert await idle[0].end() == (Error.NO_ERROR, "too_many_connections")
+    assert idle[0].transport.is_closed
+    idle[0].connection.connection_lost(None)
+    assert await busy.is_alive(3)
+    for each in (*idle[1:], newest):
+        each.call(11, "/wait")
+    late = Line(listener=server)
+    assert await late.end() == (Error.ENHANCE_YOUR_CALM, "too_many_connections")
+    assert await newest.is_alive(13)
+
+
+async def test_what_a_generated_method_cannot_read_is_refused_with_a_reason(capsys):
+    """Of a fault of the caller no trace is written: anybody may ask for health, and fill disks with it."""
+    line = Line()
+    health_pb2_grpc.add_HealthServicer_to_server(health.aio.HealthServicer(), line.listener)
+    line.call(1, "/grpc.health.v1.Health/Check", b"\xff" * 20)
+
+    assert (await line.answer(1))[1]["grpc-status"] == "3"
+    line.call(5, "/grpc.health.v1.Health/Watch", b"\xff" * 20)
+    assert (await line.answer(5))[1]["grpc-status"] == "3"
+    assert "method_failed" not in capsys.readouterr().out
