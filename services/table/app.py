@@ -2,8 +2,8 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -96,9 +96,8 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         index, names, buy_ins = Index(database), Names(database), BuyIns(wallet)
         standing = Standing(database, store)
         tables = Tables(store, vault, index, buy_ins, names, settings.instance, standing)
-        await tables.begin()
-        # What stands by now lives as long as the process: no collection need look at it again.
-        gc.freeze()
+        with _uncollected():
+            await tables.begin()
         pace = Pace()
         exclusions = Exclusions(database, clock.now_ms)
         tables_max = settings.tables_per_player_max
@@ -131,6 +130,20 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
             },
             on_drain=tables.hand_over,
         )
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let nothing be looked for that could be thrown away while a thousand tables come in, which all stay.
+
+    What stands by then lives as long as the process: no collection need look at it again.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 async def _checked_clock(database: Database) -> TableClock:

@@ -1,6 +1,7 @@
 """What a claim gives a table's owner to go on from, and how it is read from the log."""
 
 from collections import deque
+from typing import Final
 from uuid import UUID
 
 import msgspec
@@ -46,6 +47,9 @@ class HandPlace(msgspec.Struct, frozen=True):
 
 class BrokenStream(Exception):  # noqa: N818
     """A stream's events are not all there, or do not reach to where its row says."""
+
+
+_STARTED: Final = (HandStarted, CapsaStarted)
 
 
 class Fold:
@@ -96,10 +100,11 @@ class Fold:
             self._command = stored.command_id
             decoded = decode(stored.type_id, stored.schema_v, stored.body)
             event: TableEvent = decoded.event  # type: ignore[assignment]  # a table's stream holds nothing else
-            if isinstance(event, HandStarted | CapsaStarted):
+            kind = type(event)
+            if kind in _STARTED and isinstance(event, _STARTED):
                 self.started, self.shown = event, {}
                 self.hands.append((HandPlace(stored.stream_id, stored.version), event.hand_id))
-            elif isinstance(event, HandEnded) and self.hands:
+            elif kind is HandEnded and self.hands:
                 place, hand_id = self.hands[-1]
                 self.hands[-1] = (HandPlace(place.table_id, place.first_version, stored.version), hand_id)
             for reveal in decoded.reveals:

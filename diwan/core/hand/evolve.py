@@ -67,8 +67,9 @@ type InHandEvent = (
 
 def evolve(state: HandState | None, event: HandEvent) -> HandState:
     """Return the state after an event. Total over what `decide` makes; an event without its hand is a ValueError."""
-    if isinstance(event, Acted) and isinstance(state, LiveHand):
-        return after_acted(state, event)
+    kind = type(event)
+    if isinstance(state, LiveHand) and kind is not HandStarted and kind is not HandEnded:
+        return evolve_live(state, event)  # type: ignore[arg-type]  # it neither begins nor ends the hand
     if isinstance(event, HandStarted):
         return open_hand(event)
     if not isinstance(state, LiveHand):

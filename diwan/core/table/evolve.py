@@ -2,54 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, get_args
 
 from msgspec.structs import replace
 
 from diwan.core.games.capsa.events import (
-    AnswerAsked,
     Answered,
     CapsaStarted,
-    DraftSaved,
-    NaturalShown,
-    PairSettled,
-    RoyaltiesDeclared,
     SetLocked,
-    SetsShown,
-    SettingBegan,
-    SettingClosed,
-    SetUnlocked,
-    ThirteenDealt,
 )
-from diwan.core.games.capsa.stakes import StakeAgreed, StakeEnded, StakeProposed
+from diwan.core.games.capsa.stakes import StakeEvent
 from diwan.core.games.capsa.stakes import evolve as evolve_stakes
 from diwan.core.hand.events import (
     Acted,
     AnchorAnswered,
     AnchorDeclared,
-    AnchorSettled,
-    BetReturned,
-    BettingRoundEnded,
-    BoardDealt,
     CardGlanced,
-    CardsShown,
     CardSwapped,
-    DeadlineMoved,
     DecidedBy,
     DestellosReturned,
     HandEnded,
     HandStarted,
-    HandVoided,
-    HoleCardsDealt,
-    Posted,
-    PotAwarded,
-    RunoutHeld,
-    RunoutReleased,
     Seat,
-    TimeBankBegan,
-    TurnBegan,
-    WindowOpened,
 )
 from diwan.core.match.course import ranked_out
 from diwan.core.table.button import Spots
@@ -76,41 +52,26 @@ from diwan.core.table.events import (
     TableEvent,
     TopUpRequested,
 )
-from diwan.core.table.hosting.events import (
-    GuestJoined,
-    GuestRemoved,
-    HostChanged,
-    InvitationAnswered,
-    InvitationRevoked,
-    InvitationSent,
-    JoinCodeIssued,
-    JoinCodeRevoked,
-    SettingsChanged,
-    TablePaused,
-    TableResumed,
-)
+from diwan.core.table.hosting.events import HostingEvent, SettingsChanged
 from diwan.core.table.hosting.evolve import evolve as evolve_hosting
 from diwan.core.table.hosting.state import Hosting
-from diwan.core.table.playing import PlayedEvent, evolve_played
+from diwan.core.table.playing import PLAYED_EVENTS, PlayedEvent, evolve_played
 from diwan.core.table.state import Departure, Entry, MatchState, Pending, SeatState, SeedExchange, TableState
-from diwan.core.table.tournament.events import (
-    ChipsAdded,
-    ClockSet,
-    EntrantReleased,
-    EntrantReleaseOrdered,
-    EntrantSeated,
-    HandGranted,
-    RunoutHoldSet,
-    StartModeSet,
-)
-from diwan.core.table.tournament.seats import seats_after
-from diwan.core.table.tournament.state import after_hand
+from diwan.core.table.tournament.seats import EntrantEvent, seats_after
+from diwan.core.table.tournament.state import SettingEvent, after_hand
 from diwan.core.table.tournament.state import evolve as evolve_directed
 from diwan.core.table.tournament.state import opened as directed_at_first
-from diwan.core.table.waiting.events import SeatHeld, SeatWanted, WaitEnded
+from diwan.core.table.waiting.events import WaitingEvent
 from diwan.core.table.waiting.state import evolve as evolve_line
 
 _MINUTE_MS: Final = 60_000
+
+
+type _SeatEvent = (
+    SeatFunded | BuyInRequested | TopUpRequested | BuyInRefused | SatOut | SatIn | StandUpRequested | SeatReleased
+)
+type _Evolver = Callable[[TableState, Any], TableState]
+type _CourseEvent = TableClosing | TableClosed | CarriedPotReturned | MatchStarted | MatchEnded | TableCreated
 
 
 def evolve(state: TableState | None, event: TableEvent) -> TableState:
@@ -119,36 +80,64 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
         assert isinstance(event, TableCreated), "a table's stream begins with TableCreated"  # noqa: S101
         directed = directed_at_first(event.config.tournament, event.config.start)
         return TableState(event.table_id, event.config, 1, hosting=Hosting(event.host), directed=directed)
+    return _EVOLVERS[type(event)](state, event)
+
+
+def _in_hand(state: TableState, event: PlayedEvent) -> TableState:
+    return replace(state, version=state.version + 1, hand=evolve_played(state.hand, event))
+
+
+def _in_hand_and_at_table(state: TableState, event: PlayedEvent) -> TableState:
+    return replace(at_table(state, event), version=state.version + 1, hand=evolve_played(state.hand, event))
+
+
+def _at_seats(state: TableState, event: _SeatEvent) -> TableState:
+    return replace(_seats_changed(state, event), version=state.version + 1)
+
+
+def _at_directed_seats(state: TableState, event: EntrantEvent) -> TableState:
+    return replace(state, version=state.version + 1, seats=seats_after(state.seats, event))
+
+
+def _directed(state: TableState, event: SettingEvent) -> TableState:
+    return replace(state, version=state.version + 1, directed=evolve_directed(state.directed, event))
+
+
+def _at_stakes(state: TableState, event: StakeEvent) -> TableState:
+    return replace(state, version=state.version + 1, stakes=evolve_stakes(state.stakes, event))
+
+
+def _in_line(state: TableState, event: WaitingEvent) -> TableState:
+    return replace(state, version=state.version + 1, line=evolve_line(state.line, event))
+
+
+def _hosted(state: TableState, event: HostingEvent) -> TableState:
+    version = state.version + 1
+    if isinstance(event, SettingsChanged) and not state.is_running:
+        return replace(state, version=version, config=event.config)
+    return replace(state, version=version, hosting=evolve_hosting(state.hosting, event))
+
+
+def _exchanged(state: TableState, event: SecretCommitted | SeedsCommitted) -> TableState:
+    if isinstance(event, SecretCommitted):
+        exchange = SeedExchange(event.hand_no, event.commitment, event.committed_at_ms)
+    else:
+        assert state.exchange is not None, "seeds are committed in an exchange"  # noqa: S101
+        exchange = replace(state.exchange, commitments=event.commitments)
+    return replace(state, version=state.version + 1, exchange=exchange)
+
+
+def _owned(state: TableState, event: OwnerChanged) -> TableState:
+    return replace(state, version=state.version + 1, epoch=event.epoch, owner=event.owner)
+
+
+def _recorded(state: TableState, _event: RefusalsRecorded | HandOpened) -> TableState:
+    return replace(state, version=state.version + 1)
+
+
+def _ran(state: TableState, event: _CourseEvent) -> TableState:
     version = state.version + 1
     match event:
-        case TurnBegan() | BettingRoundEnded() | BoardDealt() | BetReturned() | Posted() | HoleCardsDealt():
-            return replace(state, version=version, hand=evolve_played(state.hand, event))
-        case Acted() | HandStarted() | HandEnded() | CardsShown() | PotAwarded() | DeadlineMoved() | HandVoided():
-            return replace(at_table(state, event), version=version, hand=evolve_played(state.hand, event))
-        case TimeBankBegan():
-            return replace(state, version=version, hand=evolve_played(state.hand, event))
-        case CardGlanced() | CardSwapped() | AnchorDeclared() | AnchorAnswered() | DestellosReturned():
-            return replace(at_table(state, event), version=version, hand=evolve_played(state.hand, event))
-        case WindowOpened() | AnchorSettled() | RunoutHeld() | RunoutReleased():
-            return replace(state, version=version, hand=evolve_played(state.hand, event))
-        case CapsaStarted() | SetLocked() | Answered():
-            return replace(at_table(state, event), version=version, hand=evolve_played(state.hand, event))
-        case ThirteenDealt() | NaturalShown() | SettingBegan() | DraftSaved() | SetUnlocked() | SettingClosed():
-            return replace(state, version=version, hand=evolve_played(state.hand, event))
-        case AnswerAsked() | RoyaltiesDeclared() | SetsShown() | PairSettled():
-            return replace(state, version=version, hand=evolve_played(state.hand, event))
-        case StakeProposed() | StakeAgreed() | StakeEnded():
-            return replace(state, version=version, stakes=evolve_stakes(state.stakes, event))
-        case SecretCommitted():
-            exchange = SeedExchange(event.hand_no, event.commitment, event.committed_at_ms)
-            return replace(state, version=version, exchange=exchange)
-        case SeedsCommitted():
-            assert state.exchange is not None, "seeds are committed in an exchange"  # noqa: S101
-            return replace(state, version=version, exchange=replace(state.exchange, commitments=event.commitments))
-        case RefusalsRecorded() | HandOpened():
-            return replace(state, version=version)
-        case OwnerChanged():
-            return replace(state, version=version, epoch=event.epoch, owner=event.owner)
         case TableClosing():
             return replace(state, version=version, is_closing=True)
         case TableClosed():
@@ -164,20 +153,6 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
             return replace(state, version=version, match=ended)
         case TableCreated():
             raise AssertionError("a table is created once")
-        case SettingsChanged() if not state.is_running:
-            return replace(state, version=version, config=event.config)
-        case SettingsChanged() | TablePaused() | TableResumed() | HostChanged() | JoinCodeIssued() | JoinCodeRevoked():
-            return replace(state, version=version, hosting=evolve_hosting(state.hosting, event))
-        case SeatWanted() | SeatHeld() | WaitEnded():
-            return replace(state, version=version, line=evolve_line(state.line, event))
-        case InvitationSent() | InvitationAnswered() | InvitationRevoked() | GuestJoined() | GuestRemoved():
-            return replace(state, version=version, hosting=evolve_hosting(state.hosting, event))
-        case ClockSet() | StartModeSet() | HandGranted() | RunoutHoldSet():
-            return replace(state, version=version, directed=evolve_directed(state.directed, event))
-        case EntrantSeated() | EntrantReleaseOrdered() | EntrantReleased() | ChipsAdded():
-            return replace(state, version=version, seats=seats_after(state.seats, event))
-        case _:
-            return replace(_seats_changed(state, event), version=version)
 
 
 def at_table(state: TableState, event: PlayedEvent) -> TableState:
@@ -197,11 +172,6 @@ def at_table(state: TableState, event: PlayedEvent) -> TableState:
             return _with_destellos(state, event.destellos)
         case _:
             return state
-
-
-type _SeatEvent = (
-    SeatFunded | BuyInRequested | TopUpRequested | BuyInRefused | SatOut | SatIn | StandUpRequested | SeatReleased
-)
 
 
 def _seats_changed(state: TableState, event: _SeatEvent) -> TableState:
@@ -383,3 +353,32 @@ def _with(state: TableState, changed: SeatState) -> TableState:
 
 def _without(state: TableState, number: Seat) -> TableState:
     return replace(state, seats=tuple(seat for seat in state.seats if seat.seat != number))
+
+
+_AROUND_HANDS: Final = (
+    *(Acted, HandStarted, HandEnded, CardGlanced, CardSwapped, AnchorDeclared, AnchorAnswered, DestellosReturned),
+    *(CapsaStarted, SetLocked, Answered),
+)
+"""What happens in a hand and changes the table around it."""
+
+
+def _by_kind(evolver: _Evolver, kinds: Iterable[type]) -> dict[type, _Evolver]:
+    return dict.fromkeys(kinds, evolver)
+
+
+_EVOLVERS: Final[Mapping[type, _Evolver]] = MappingProxyType(
+    _by_kind(_in_hand, PLAYED_EVENTS)
+    | _by_kind(_in_hand_and_at_table, _AROUND_HANDS)
+    | _by_kind(_at_seats, get_args(_SeatEvent.__value__))
+    | _by_kind(_at_directed_seats, get_args(EntrantEvent.__value__))
+    | _by_kind(_directed, get_args(SettingEvent.__value__))
+    | _by_kind(_at_stakes, get_args(StakeEvent.__value__))
+    | _by_kind(_in_line, get_args(WaitingEvent.__value__))
+    | _by_kind(_hosted, get_args(HostingEvent.__value__))
+    | _by_kind(_exchanged, (SecretCommitted, SeedsCommitted))
+    | _by_kind(_owned, (OwnerChanged,))
+    | _by_kind(_recorded, (RefusalsRecorded, HandOpened))
+    | _by_kind(_ran, get_args(_CourseEvent.__value__))
+)
+"""Every kind of event with what it does. Looked up, as asking a record for its kind, kind by kind, costs more than all
+that follows: a table's log is folded in the time that a restart takes."""
