@@ -30,6 +30,8 @@ REMEMBERED_MAX: Final = 64
 TIMEOUT_SECONDS_MAX: Final = 30 * 24 * 3600.0
 """A caller's deadline is no further off: eight digits of hours are more than timers count."""
 
+_TOO_MANY_SIZES: Final = re.compile(rb"(?:[\x20-\x3e]|\x3f[\x80-\xff]*[\x00-\x7f]){9}").match
+"""Two tell everything there is to tell (RFC 7541 section 4.2); a block can hold thousands, and each costs as much as a field."""
 _ENTRY_BYTES: Final = 32
 _TIMEOUT: Final = re.compile(r"([0-9]{1,8})([HMSmun])").fullmatch
 _CONTENT: Final = re.compile(r"application/grpc(?:[+;].*)?").fullmatch
@@ -104,6 +106,8 @@ class Blocks:
         return (self._table[0] if self._table else None, len(self._table), self._decoder.header_table_size)
 
     def _decoded(self, block: bytes) -> Sequence[tuple[bytes, bytes]]:
+        if _TOO_MANY_SIZES(block):
+            raise ConnectionFault(Error.COMPRESSION_ERROR, "a table changes its size all the time")
         try:
             # As bytes: text that is none is the fault of one request, and the table is as good as before.
             return list(self._decoder.decode(block, raw=True))

@@ -366,3 +366,14 @@ async def test_what_a_generated_method_cannot_read_is_refused_with_a_reason(caps
     line.call(5, "/grpc.health.v1.Health/Watch", b"\xff" * 20)
     assert (await line.answer(5))[1]["grpc-status"] == "3"
     assert "method_failed" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("size", [b"\x20", b"\x3f\xe1\x1f"], ids=["none", "whole"])
+async def test_a_table_changes_its_size_only_so_often(size):
+    line = Line()
+    line.frame(Kind.HEADERS, frames.END_HEADERS, 1, size * 2 + PLAIN)
+    line.data(1, b"hello")
+    assert (await line.answer(1))[0] == [b"hello"]
+    line.frame(Kind.HEADERS, frames.END_HEADERS, 3, size * 5000 + PLAIN)
+
+    assert (await line.end())[0] is Error.COMPRESSION_ERROR
