@@ -181,6 +181,7 @@ def _begin_play(batch: Batch) -> None:
 
 def _settle_play(batch: Batch) -> None:
     ranking.rank_busts(batch)
+    trouble.out_removed(batch)
     timing.begin_level(batch)
     registration.close_when_due(batch)
     registration.end_extras(batch)

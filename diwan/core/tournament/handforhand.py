@@ -84,13 +84,18 @@ def grant(batch: Batch) -> None:
     running = state.hand_for_hand
     if running is None or running.is_playing or state.is_paused or state.is_break:
         return
-    if len(state.moves) or state.redraw is not None or state.breaking or state.removals:
+    if len(state.moves) or state.redraw is not None or state.breaking or _has_sitting_removals(state):
         return
     ready = _ready(state, running)
     if not ready:
         return
     limit = batch.now_ms + state.config.floor.late_table_ms
     batch.add(RoundGranted(state.round_no + 1, ready, state.left, limit, batch.now_ms))
+
+
+def _has_sitting_removals(state: TournamentState) -> bool:
+    """Say whether a table is still to let a removed player go; one who only waits to be ranked holds up nobody."""
+    return any(state.entrants[player].table_no for player in state.removals)
 
 
 def _ready(state: TournamentState, running: HandForHand) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from typing import Final
 from diwan.core.tournament import paying
 from diwan.core.tournament.batch import Batch
 from diwan.core.tournament.events import OutCause, OutPlayer, PlayersOut, TournamentWon
-from diwan.core.tournament.state import TournamentState
+from diwan.core.tournament.state import Bust, TournamentState
 
 ONE_HAND: Final = "F2"
 ONE_ROUND: Final = "WSOP R126"
@@ -24,16 +24,17 @@ def rank_busts(batch: Batch, *, is_over: bool = False) -> None:
     while batch.state.busts:
         state = batch.state
         owed = None if is_over else _oldest_owed_round(state)
-        rounds = sorted({bust.round_no for bust in state.busts}, key=_plain_last)
-        if owed is not None and (not rounds[0] or rounds[0] >= owed):
+        first = min(map(_occasion, state.busts))
+        round_no = first[1]
+        if owed is not None and (not round_no or round_no >= owed):
             return
-        outs = [bust.player for bust in state.busts if bust.round_no == rounds[0]]
-        rank(batch, outs, "busted", ONE_ROUND if rounds[0] else ONE_HAND)
+        outs = [bust.player for bust in state.busts if _occasion(bust) == first]
+        rank(batch, outs, "busted", ONE_ROUND if round_no else ONE_HAND)
 
 
-def _plain_last(round_no: int) -> tuple[bool, int]:
-    """Order rounds before hands that belong to none: those came after hand-for-hand was over."""
-    return round_no == 0, round_no
+def _occasion(bust: Bust) -> tuple[bool, int, int]:
+    """Return what somebody went out in: rounds come before hands that belong to none, which came after hand-for-hand."""
+    return bust.round_no == 0, bust.round_no, bust.hand if bust.round_no == 0 else 0
 
 
 def _oldest_owed_round(state: TournamentState) -> int | None:

@@ -189,9 +189,13 @@ class Clock(Struct, frozen=True):
 
 
 class Bust(Struct, frozen=True):
-    """Who went out in a round of hand-for-hand and is ranked when the round is complete."""
+    """Who went out and is not ranked yet: in a round of hand-for-hand, when it is complete; else (round 0) by the hand.
+
+    ``hand`` is the tournament's version at which the hand was reported: it tells hands apart and says which came first.
+    """
 
     round_no: int
+    hand: int
     player: OutPlayer
 
 

@@ -1,6 +1,6 @@
 """Operators' doings, each with a reason: pause and resume, removing a player, calling a tournament off.
 
-The policy for what is called off during play is that of docs/decisions (page e2): before the money half of the pool in
+The policy for what is called off during play is that of docs/reference/tournaments.md (page e2): before the money half of the pool in
 equal parts and half by chips, to those still in; in the money everybody still in gets the lowest prize that is open, the
 rest goes by chips.
 """
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from diwan.core.decider import Rejected
 from diwan.core.hand.events import Chips
-from diwan.core.tournament import paying, ranking, timing
+from diwan.core.tournament import paying, ranking, registration, timing
 from diwan.core.tournament.batch import Batch
 from diwan.core.tournament.commands import Cancel, Pause, Remove, Resume
 from diwan.core.tournament.events import (
@@ -23,7 +23,7 @@ from diwan.core.tournament.events import (
     TournamentPaused,
     TournamentResumed,
 )
-from diwan.core.tournament.state import Entrant, TournamentState
+from diwan.core.tournament.state import NO_SEAT, Entrant, TournamentState
 
 BEFORE_PLAY = "before play: everything goes back"
 BEFORE_MONEY = "before the money: half in equal parts, half by chips"
@@ -73,12 +73,15 @@ def remove(batch: Batch, command: Remove) -> None:
 
 
 def out_if_nowhere(batch: Batch, player: str, *, is_just_released: bool = False) -> None:
-    """Rank a removed player who sits nowhere; one who sits, or is just being seated, is let go by that table first."""
+    """Rank a removed player who sits nowhere; one who sits, or is just being seated, is let go by that table first.
+
+    Who went out earlier and is not ranked yet, as a round of hand-for-hand is still played, is ranked first.
+    """
     state = batch.state
     entrant = state.entrants[player]
     move = state.moves.get(entrant.move_no)
     is_being_seated = move is not None and move.phase == "seating" and not is_just_released
-    if entrant.standing != "playing" or entrant.table_no or is_being_seated:
+    if entrant.standing != "playing" or entrant.table_no or is_being_seated or state.busts:
         return
     if move is not None:
         batch.touched.update({move.from_table, move.to_table})
@@ -86,12 +89,19 @@ def out_if_nowhere(batch: Batch, player: str, *, is_just_released: bool = False)
     ranking.rank(batch, [OutPlayer(player, entrant.entry_no, 0, stack)], "removed", "operator")
 
 
+def out_removed(batch: Batch) -> None:
+    """Rank removed players who had to wait for those who had gone out before them."""
+    for player in batch.state.removals:
+        out_if_nowhere(batch, player)
+
+
 def cancel(batch: Batch, command: Cancel) -> None:
     """Call the tournament off."""
     _check_reason(command.reason)
     if batch.state.phase in {"paying", "finished"}:
         raise Rejected("TOURNAMENT_OVER", phase=batch.state.phase)
-    if batch.state.phase != "playing":
+    # A multiplier that is drawn stands (F1): who has seen it cannot undo it.
+    if batch.state.phase != "playing" and batch.state.line == NO_SEAT:
         batch.add(TournamentCancelled("operator", command.by, command.reason, BEFORE_PLAY, command.now_ms))
         give_everything_back(batch)
         return
@@ -100,6 +110,8 @@ def cancel(batch: Batch, command: Cancel) -> None:
     policy = IN_MONEY if in_money else BEFORE_MONEY
     batch.add(TournamentCancelled("operator", command.by, command.reason, policy, command.now_ms))
     ranking.rank_busts(batch, is_over=True)
+    out_removed(batch)
+    registration.end_extras(batch)  # Their price is the buyers' again and not to be shared.
     _share_pool(batch, in_money=in_money)
 
 

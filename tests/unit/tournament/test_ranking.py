@@ -153,6 +153,64 @@ def test_a_removed_player_is_out_at_once_and_the_chips_leave_play():
     assert floor.refuse(c.Remove("p2", "op", "again", floor.now)) == "NOT_ENTERED"
 
 
+def test_who_is_removed_in_a_round_ranks_above_those_who_had_gone_out_in_it():
+    """A removal must not lift somebody into the money who is out already, nor push the removed one below them."""
+    floor = fifty_two_left()
+    first, second, *others = floor.state.hand_for_hand.tables
+    loser, removed = floor.players_at(first)[0], floor.players_at(second)[0]
+    floor.hand(first, out=[loser])
+    floor.hand(second)
+    floor.do(c.Remove(removed, "op", "collusion", floor.now))
+    floor.obey()
+    assert floor.told(e.PlayersOut)[-1].place_first == 53, "nobody is ranked while the round is played"
+    for number in others:
+        floor.hand(number)
+
+    placed = {each.player: event.place_first for event in floor.told(e.PlayersOut) for each in event.players}
+    assert (placed[loser], placed[removed]) == (52, 51)
+    floor.finish()
+    assert floor.state.phase == "finished"
+
+
+def test_a_removed_player_who_waits_for_a_place_has_no_part_in_what_is_called_off():
+    floor = fifty_two_left()
+    first, second, *_ = floor.state.hand_for_hand.tables
+    loser, removed = floor.players_at(first)[0], floor.players_at(second)[0]
+    floor.hand(first, out=[loser])
+    floor.hand(second)
+    floor.do(c.Remove(removed, "op", "collusion", floor.now))
+    floor.obey()
+    floor.do(c.Cancel("op", "fire", floor.now))
+    floor.obey()
+
+    assert pay_of(floor, f"share/{removed}") == pay_of(floor, f"share/{loser}") == 0
+    assert floor.state.phase == "finished"
+    assert sum(p.amount for p in floor.paid if p.taker == "pool") == sum(
+        p.amount for p in floor.paid if p.giver == "pool"
+    )
+
+
+def test_hands_that_wait_for_a_late_table_are_ranked_one_by_one():
+    """F2 is for one hand: who goes out in a later hand ranks higher, whatever the stacks, also where both had to wait."""
+    floor = fifty_two_left()
+    late, *others = floor.state.hand_for_hand.tables
+    for number in others:
+        floor.hand(number)
+    floor.tick(floor.state.hand_for_hand.limit_at_ms)
+    for number in floor.state.hand_for_hand.tables:
+        floor.hand(number, out=floor.players_at(number)[:1] if number in others[:2] else ())
+    assert floor.state.hand_for_hand is None
+    number = others[2]
+    earlier, later, *_ = floor.players_at(number)
+    floor.settle_stacks(number, {later: 100})
+    floor.hand(number, out=[earlier], by=floor.players_at(number)[2])
+    floor.hand(floor.state.entrants[later].table_no, out=[later])
+    floor.hand(late)
+
+    outs = {each.player: event.out_first for event in floor.told(e.PlayersOut) for each in event.players}
+    assert outs[later] == outs[earlier] + 1
+
+
 def test_the_last_two_cannot_both_be_removed():
     floor = Floor(sit_and_go(2, size=2), 2)
     floor.do(c.Remove("p0", "op", "x", floor.now))

@@ -50,6 +50,39 @@ def test_called_off_while_seats_are_taken_everything_goes_back():
     check_pool_is_empty(floor)
 
 
+def test_a_drawn_multiplier_stands_though_the_spin_is_called_off_before_its_first_hand():
+    """F1: who sees what was drawn must not be able to undo it."""
+    floor = Floor(a_spin(), 3, play=False)
+    drawn = floor.told(e.MultiplierDrawn)[0].times
+    floor = Floor(a_spin(), 2, play=False)
+    floor.do(floor.asks("p2"))
+    floor.obey(but=(o.SeatEntrant,))
+    assert (floor.state.phase, floor.told(e.MultiplierDrawn)[0].times) == ("seating", drawn)
+    floor.do(c.Cancel("op", "too much", floor.now))
+    floor.obey()
+
+    assert floor.state.phase == "finished"
+    fees = 3 * floor.config.fee
+    assert sum(p.amount for p in floor.paid if p.code == "prize") == drawn * floor.config.entry + fees
+    assert not [p for p in floor.paid if p.code == "refund"]
+    check_pool_is_empty(floor)
+
+
+def test_called_off_with_paid_chips_under_way_their_price_goes_back_once():
+    """It is the buyer's again, and so no part of what is shared."""
+    terms = EntryTerms(starts_at_ms=START_MS + 60_000, late_levels=2, rebuys=1, rebuy_price=50, rebuy_chips=1000)
+    floor = Floor(scheduled(entries=terms), 4)
+    floor.do(c.BuyExtra("p1", "rebuy", floor.now))
+    floor.obey(but=(o.AddChips,))
+    assert floor.told(e.ExtraPaid)
+    floor.do(c.Cancel("op", "fire", floor.now))
+    floor.obey()
+
+    assert floor.state.phase == "finished"
+    assert pay_of(floor, "extra_refund/1") == 50
+    check_pool_is_empty(floor)
+
+
 def test_called_off_before_the_money_half_is_shared_equally_and_half_by_chips():
     """Page e2; the fee of who is still in goes back too."""
     floor = Floor(sit_and_go(4, size=4), 4)

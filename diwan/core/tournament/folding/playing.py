@@ -54,10 +54,8 @@ def hand_played(state: TournamentState, event: HandPlayed) -> TournamentState:
     for each in event.seats:
         if not each.stack_after:
             entry_no = state.entrants[each.player].entry_no
-            bust = Bust(
-                before.round_no * is_granted, OutPlayer(each.player, entry_no, event.table_no, each.stack_before)
-            )
-            state = _busted(state, bust)
+            out = OutPlayer(each.player, entry_no, event.table_no, each.stack_before)
+            state = _busted(state, Bust(before.round_no * is_granted, state.version, out))
     return drained(state, event.table_no)
 
 
