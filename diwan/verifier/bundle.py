@@ -11,7 +11,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from diwan.core.games.capsa.events import CapsaStarted
-from diwan.core.hand.events import HandStarted
+from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.table.events import TableCreated
 from diwan.core.transparency.checkpoint import Checkpoint
@@ -47,8 +47,10 @@ from diwan.verifier.register import Register
 from diwan.verifier.report import Fault, Report, Rule, Verdict
 from diwan.verifier.stream import verify_stream
 from diwan.verifier.tournament import TournamentReport, verify_tournament
+from diwan.wire.events import type_id_of
 
 DAY_MS: Final = 86_400_000
+_HAND_ENDED: Final = type_id_of(HandEnded)
 FINDINGS_MAX: Final = 1_000
 """More are not listed: whoever forged so much is found out."""
 
@@ -154,6 +156,14 @@ class _Check:
 
     def _decide_whole(self, stream: StreamRecord, events: list[Placed]) -> None:
         """Decide a table's every command again, those between its hands too: who is dealt in, the button, the blinds."""
+        told = {hand.last_version for hand in self._hands.get(stream.stream_id, ())}
+        for one in events:
+            # Nobody would look at what the wallet posted for it.
+            if one.event.type_id == _HAND_ENDED and one.event.version not in told:
+                fault = Fault(
+                    Rule.HAND_NOT_TOLD, one.event.version, "a line for each hand of the table", "none for this"
+                )
+                self._note_at(fault, one)
         report = verify_stream(UUID(stream.stream_id).bytes, KINDS[TABLE_FEED], [one.event for one in events])
         # What a hand of Capsa withholds is said of the hand.
         if report.rule is None or report.rule is Rule.BODY_WITHHELD:
@@ -197,6 +207,9 @@ class _Check:
             what = f"the events of tournament {self._about.subject}"
             self._note(Fault(Rule.EARLIER_EVENTS_MISSING, 0, what, "none"), line=1)
             return
+        if tournament.is_verified and (tournament.state is None or not tournament.state.is_over):
+            found = f"{tournament.events} events, and no end among them"
+            self._note(Fault(Rule.TOURNAMENT_NOT_ENDED, 0, "the tournament's end", found), line=1)
         for wanted in self._wanted:
             try:
                 check_report(wanted, self._about.subject, tournament)

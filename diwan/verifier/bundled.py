@@ -15,6 +15,7 @@ from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.hashing import chain_start, event_hash
 from diwan.core.ledger.books import Transfer
 from diwan.core.log import LoggedEvent, StreamKind
+from diwan.core.tournament.events import HandPlayed
 from diwan.history.bundle import HandRecord, HeaderRecord
 from diwan.history.entries import Entry
 from diwan.verifier.chain import LogReader
@@ -166,11 +167,43 @@ def check_report(wanted: Wanted, tournament_id: str, tournament: TournamentRepor
         )
     told = tournament.played.get((hand.stream_id, report.hand_no))
     started, ended = wanted.entries[0].event, wanted.entries[-1].event
-    if told is None or not isinstance(started, HandStarted | CapsaStarted) or not isinstance(ended, HandEnded):
+    # Tournaments play no Capsa.
+    if told is None or not isinstance(started, HandStarted) or not isinstance(ended, HandEnded):
         return
-    found = [(one.seat, one.player, one.stack, stack) for one, stack in zip(started.seats, ended.stacks, strict=True)]
-    wanted_stacks = [(one.seat, one.player, one.stack_before, one.stack_after) for one in told]
-    if found != wanted_stacks:
-        raise Fault(
-            Rule.REPORT_DIFFERS, report.last_version, f"the stacks that its tournament was told: {wanted_stacks}", found
-        )
+    expected = _told_of(told)
+    for name, said in _as_told(started, ended, report.last_version).items():
+        if expected[name] != said:
+            what = f"the {name} that its tournament was told: {expected[name]}"
+            raise Fault(Rule.REPORT_DIFFERS, report.last_version, what, said)
+
+
+def _told_of(told: HandPlayed) -> dict[str, object]:
+    return {
+        "version": told.table_version,
+        "void": told.is_void,
+        "button": told.button,
+        "small blind's place": told.small_blind,
+        "big blind's place": told.big_blind,
+        "beginning": told.started_at_ms,
+        "end": told.ended_at_ms,
+        "stacks": [(one.seat, one.player, one.stack_before, one.stack_after) for one in told.seats],
+    }
+
+
+def _as_told(started: HandStarted, ended: HandEnded, version: int) -> dict[str, object]:
+    """Return what a tournament must have been told of a hand; where there are no blinds their places are the button's."""
+    is_void, deal = ended.result == "void", started.tournament
+    small = None if deal is None else deal.small_blind_place
+    return {
+        "version": version,
+        "void": is_void,
+        "button": started.button,
+        "small blind's place": started.button if small is None else small,
+        "big blind's place": started.button if started.big_blind_seat is None else started.big_blind_seat,
+        "beginning": started.started_at_ms,
+        "end": ended.ended_at_ms,
+        "stacks": [
+            (one.seat, one.player, one.stack, one.stack if is_void else one.stack + payoff)
+            for one, payoff in zip(started.seats, ended.payoffs, strict=True)
+        ],
+    }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -12,8 +13,8 @@ from diwan.core.games.capsa.decide import advance as advance_capsa
 from diwan.core.games.capsa.events import Answered, CapsaStarted, DraftSaved, SetLocked, SettingClosed, SetUnlocked
 from diwan.core.games.capsa.unseen import PartlySeen
 from diwan.core.hand.decide import advance as advance_hand
-from diwan.core.hand.events import Acted, AnchorAnswered, HandEnded, HandStarted, Seat
-from diwan.core.hashing import uuid_bytes
+from diwan.core.hand.events import Acted, AnchorAnswered, HandEnded, HandStarted, HandVoided, Seat
+from diwan.core.hashing import HASH_BYTES, uuid_bytes
 from diwan.core.log import LoggedEvent
 from diwan.core.table.events import StandUpRequested
 from diwan.core.table.playing import PLAYED_EVENTS, PlayedHand, capsa_of, live_of, played_command_of, poker_of
@@ -24,6 +25,17 @@ from diwan.verifier.precedence import Commitments
 from diwan.verifier.report import Fault, Report, Rule, Verdict
 
 _ARRANGED = (Withheld(DraftSaved.__name__), Withheld(SetLocked.__name__))
+_ANYBODY = ("player", "clock", "system")
+_DECIDERS: Final[Mapping[type, tuple[str, ...]]] = {
+    Acted: _ANYBODY,
+    AnchorAnswered: _ANYBODY,
+    Answered: _ANYBODY,
+    SetLocked: ("player",),
+    SettingClosed: ("clock", "system"),
+    HandVoided: ("system", "operator"),
+}
+"""Who can make an act: deadlines bind a player's decision and the clock's, so no other word may stand in their place."""
+
 _BY_DECIDING = frozenset({Rule.ACT_REFUSED, Rule.BATCH_DIFFERS, Rule.IMPOSSIBLE, Rule.DIGEST_DIFFERS})
 
 
@@ -148,11 +160,20 @@ class HandCheck:
             return
         if not isinstance(entry.event, HandStarted | CapsaStarted):
             raise Fault(Rule.OUT_OF_PLACE, entry.version, "HandStarted", type(entry.event).__name__)
-        self.started, self.first_version = entry.event, entry.version
+        started = entry.event
+        for name in ("secret_commitment", "deck_root", "next_commitment"):
+            size = len(getattr(started, name))
+            if size != HASH_BYTES:
+                raise Fault(Rule.MALFORMED, entry.version, f"a {name} of {HASH_BYTES} bytes", f"{size} bytes")
+        self.started, self.first_version = started, entry.version
 
     def _check_decider(self, entry: Entry) -> None:
-        """The room decides only for who leaves in mid-hand (A11)."""
+        """The room decides only for who leaves in mid-hand (A11); nobody else can, or a late decision would pass for theirs."""
         event = entry.event
+        deciders = next((who for kind, who in _DECIDERS.items() if isinstance(event, kind)), None)
+        decided_by = getattr(event, "decided_by", "")
+        if deciders is not None and decided_by not in deciders:
+            raise Fault(Rule.ACT_REFUSED, entry.version, f"a decision of {' or '.join(deciders)}", decided_by)
         if (
             isinstance(event, Acted | AnchorAnswered | SettingClosed | Answered)
             and event.decided_by == "system"

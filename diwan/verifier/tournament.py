@@ -20,7 +20,6 @@ from diwan.core.tournament.events import (
     Drawn,
     HandPlayed,
     MultiplierDrawn,
-    SeatResult,
     TableOpened,
     TournamentCreated,
     TournamentEvent,
@@ -50,7 +49,7 @@ class TournamentReport(Struct, frozen=True):
     found: str = ""
     multiplier: int = 0
     tables: Mapping[int, str] = MappingProxyType({})
-    played: Mapping[tuple[str, int], tuple[SeatResult, ...]] = MappingProxyType({})
+    played: Mapping[tuple[str, int], HandPlayed] = MappingProxyType({})
 
     @property
     def is_verified(self) -> bool:
@@ -68,7 +67,7 @@ class TournamentCheck:
         self.draws = 0
         self.multiplier = 0
         self.tables: dict[int, str] = {}
-        self.played: dict[tuple[str, int], tuple[SeatResult, ...]] = {}
+        self.played: dict[tuple[str, int], HandPlayed] = {}
         self._id = uuid_text(stream_id)
         self._reader = LogReader(chain_start(stream_id, StreamKind.TOURNAMENT))
         self._batch: list[TournamentEvent] = []
@@ -91,7 +90,7 @@ class TournamentCheck:
             case TableOpened(table_no=number, table_id=table_id):
                 self.tables[number] = table_id
             case HandPlayed(table_no=number, hand_no=hand_no):
-                self.played[self.tables.get(number, ""), hand_no] = event.seats
+                self.played[self.tables.get(number, ""), hand_no] = event
             case _:
                 pass
 

@@ -354,6 +354,8 @@ def check_hand(hand, lens, seat, events, chips_of, ledger):
     dealt = [one(each, 1) for each in seats]
     need(numbers(started, absent_at) == [each for each in dealt if each not in seeds], "other seats were absent")
     root, cards = one(started, root_at, b""), {}
+    next_at = 13 if kind == STARTED else 11
+    need(all(len(one(started, at, b"")) == 32 for at in (secret_at, root_at, next_at)), "a commitment that is none")
     own = [events[version] for version in range(hand["first_version"], hand["last_version"] + 1)]
     shown = [
         r

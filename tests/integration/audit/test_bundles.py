@@ -20,9 +20,11 @@ from diwan.cli.demo.gather import until
 from diwan.cli.exporting.gathering import NotReadyError, Wanted, gather
 from diwan.cli.stack.stack import Stack
 from diwan.client import DiwanError
+from diwan.core.tournament.events import TournamentFinished
 from diwan.core.transparency.policy import parse_policy
 from diwan.verifier import Verdict
 from diwan.verifier.bundle import verify_bundle
+from diwan.wire.events import type_id_of
 from tests.integration.audit.test_service import client_of, played_table, stack
 
 __all__ = ["stack"]
@@ -188,6 +190,13 @@ async def test_a_spin_is_exported_and_every_draw_and_hand_of_it_verified(whole_h
         await until("registration opens", is_open)
         await guest.tournaments.register(tournament_id)
         await floor.play_out(floor.Floor({tournament_id: floor.Guest(guest, tournament_id)}), print, seconds=200)
+
+        async def is_kept() -> bool:
+            """Before the audit has its end a tournament's bundle says so, and no more."""
+            kept = [one.event.type_id async for one in client.audit.tournament_record(tournament_id)]
+            return type_id_of(TournamentFinished) in kept
+
+        await until("the audit has the tournament's end", is_kept)
         options = ("--tournament", tournament_id, "-o", "spin.bundle", "--data", str(house.layout.root))
         told = await asyncio.to_thread(diwan, "export", *options, cwd=tmp_path)
         assert (told.returncode, told.stderr) == (0, "")

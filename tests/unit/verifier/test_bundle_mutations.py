@@ -740,6 +740,40 @@ def the_room_decides_for_somebody_who_stays(case):
     )
 
 
+@forgery("ACT_REFUSED", games=POKER)
+def a_late_decision_is_called_an_operators(case):
+    """Deadlines bind players and the clock alone, and no operator ever decides for a seat."""
+    return edit(
+        case,
+        hand.Acted,
+        lambda event: event.decided_by == "player" and not event.is_sarab,
+        decided_by="operator",
+        received_at_ms=lambda event: event.received_at_ms + 10**6,
+    )
+
+
+@forgery("ACT_REFUSED", games=("naiko",))
+def an_anchor_is_answered_by_an_operator(case):
+    return edit(case, hand.AnchorAnswered, decided_by="operator")
+
+
+@forgery("ACT_REFUSED", games=("capsa",))
+def a_late_set_is_called_the_rooms(case):
+    """Only a player locks a set; the clock and the room close the setting (CS-28)."""
+    return edit(
+        case,
+        capsa.SetLocked,
+        lambda event: event.source == "player",
+        decided_by="system",
+        received_at_ms=lambda event: event.received_at_ms + 10**6,
+    )
+
+
+@forgery("MALFORMED")
+def a_commitment_is_none(case):
+    return edit(case, type(case.started), next_commitment=b"")
+
+
 @forgery("BATCH_DIFFERS", games=POKER)
 def a_deadline_is_shortened(case):
     return edit(case, hand.TurnBegan, deadline_ms=lambda event: event.deadline_ms - 1000)

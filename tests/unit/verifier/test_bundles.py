@@ -101,7 +101,7 @@ def test_many_hands_of_a_day_share_one_file():
     assert [one.rule.value for one in other.findings] == ["SUBJECT_DIFFERS"]
 
 
-def whole_table(house):
+def whole_table(house, told=lambda hands: hands):
     """A bundle of a table with all its events, as `diwan export --table` makes it."""
     table = next(iter(house.tables.values()))
     table_id = str(table.stream)
@@ -109,7 +109,8 @@ def whole_table(house):
 
     def with_all_events(parts):
         feed = house.feeds()[1]
-        return (*parts[:3], [*parts[3], *feed.sources(house.streams[table_id][:last])])
+        header, checkpoints, hands, sources = parts
+        return (header, checkpoints, told(hands), [*sources, *feed.sources(house.streams[table_id][:last])])
 
     return house.bundle(*table.hand_ids, lens="auditor", about="table", subject=table_id, change=with_all_events)
 
@@ -121,6 +122,17 @@ def test_a_table_is_decided_again_between_its_hands_too(game):
     assert report.is_verified, [one.text for one in report.findings]
     assert report.commands > 10
     assert len(report.hands) >= 2
+
+
+def test_a_hand_of_a_table_that_has_no_line_is_missed():
+    """P7: else nothing would hold the wallet to it, and its bundle would still be verified."""
+    house = house_of("holdem", 2)
+    table = next(iter(house.tables.values()))
+    hidden = house.hand_record(table, table.hand_ids[1], "auditor", None)
+    lines = whole_table(house, lambda hands: [one for one in hands if one.hand_id != hidden.hand_id])
+    report = verified(lines)
+    assert report.verdict is OPEN
+    assert [(one.rule.value, one.version) for one in report.findings] == [("HAND_NOT_TOLD", hidden.last_version)]
 
 
 def test_chips_that_were_never_bought_are_found_in_a_tables_bundle_alone():

@@ -23,6 +23,7 @@ BETTING = {
     "a_decision_comes_after_its_deadline",
     "the_clock_decides_too_early",
     "the_room_decides_for_somebody_who_stays",
+    "a_late_decision_is_called_an_operators",
     "a_deadline_is_shortened",
     "a_batch_is_split_over_two_commands",
     "rules_are_named_that_nobody_knows",

@@ -15,8 +15,12 @@ from diwan.core.transparency.policy import k_of_n
 from diwan.history.bundle import FORMAT, CheckpointRecord, HeaderRecord, bundle_lines
 from diwan.verifier import Verdict
 from diwan.verifier.bundle import verify_bundle
-from diwan.verifier.tournament import verify_tournament
-from tests.unit.verifier.registers import HOUSE, WITNESSES, Feed, key_of, signed
+from diwan.verifier.bundled import Wanted, check_report
+from diwan.verifier.hand import check_hand
+from diwan.verifier.report import Fault
+from diwan.verifier.tournament import TournamentReport, verify_tournament
+from tests.unit.verifier.games import played_game
+from tests.unit.verifier.registers import HOUSE, WITNESSES, Feed, House, key_of, signed
 from tests.unit.verifier.tournaments import STREAM, TOURNAMENT_ID, simulated, stored
 
 
@@ -127,6 +131,68 @@ def test_a_forged_multiplier_is_named_in_its_bundle():
     assert report.verdict is Verdict.NOT_VERIFIED
     assert report.findings[0].rule == "BATCH_DIFFERS"
     assert report.findings[0].global_seq > 0
+
+
+def test_a_tournament_that_is_cut_off_is_not_called_verified():
+    """P8: what was paid behind the cut would go unseen; so far everything holds."""
+    batches = played(3, "spin").batches
+    for count in (1, len(batches) // 2, len(batches) - 1):
+        report = judged(bundle_of(batches[:count]))
+        assert report.verdict is Verdict.CANNOT_SAY
+        assert [one.rule.value for one in report.findings] == ["TOURNAMENT_NOT_ENDED"]
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"button": 1}, "button"),
+        ({"small_blind": 1}, "small blind's place"),
+        ({"big_blind": 1}, "big blind's place"),
+        ({"is_void": True}, "void"),
+        ({"started_at_ms": 1}, "beginning"),
+        ({"ended_at_ms": 1}, "end"),
+        ({"table_version": 1}, "version"),
+    ],
+)
+def test_what_a_tournament_was_told_of_a_hand_is_what_the_hand_says(change, name):
+    """Who is moved, and when, follows from more than the stacks: button, places of the blinds and times are held to it too."""
+    wanted, report = a_hand_that_was_told()
+    check_report(wanted, TOURNAMENT_ID, report({}))
+    with pytest.raises(Fault, match=name) as caught:
+        check_report(wanted, TOURNAMENT_ID, report(change))
+    assert (caught.value.rule, caught.value.version) == ("REPORT_DIFFERS", wanted.report.last_version)
+
+
+def a_hand_that_was_told():
+    """A hand of three, and the report of a tournament that was told of it, with something changed."""
+    house = House(played_game("holdem", 3))
+    table = next(iter(house.tables.values()))
+    hand = house.hand_record(table, table.hand_ids[0], "public", None)
+    result, entries = check_hand(table.events, hand.hand_id)
+    started, ended = entries[0].event, entries[-1].event
+    told = e.HandPlayed(
+        table_no=1,
+        table_version=hand.last_version,
+        hand_no=1,
+        is_void=False,
+        button=started.button,
+        small_blind=started.button,
+        big_blind=started.big_blind_seat,
+        seats=tuple(
+            e.SeatResult(one.seat, one.player, one.stack, stack)
+            for one, stack in zip(started.seats, ended.stacks, strict=True)
+        ),
+        started_at_ms=started.started_at_ms,
+        ended_at_ms=ended.ended_at_ms,
+        at_ms=ended.ended_at_ms,
+    )
+
+    def report(change):
+        other = {name: by if isinstance(by, bool) else getattr(told, name) + by for name, by in change.items()}
+        played = {(hand.stream_id, 1): replace(told, **other)}
+        return TournamentReport(Verdict.VERIFIED, 1, 1, 0, tables={1: hand.stream_id}, played=played)
+
+    return Wanted(hand, result, entries, has_no_chips=True), report
 
 
 def test_a_bundle_of_another_tournament_is_not_one_of_this():
