@@ -14,11 +14,13 @@ from diwan.chassis.store import Conflict
 from diwan.core.decider import Rejected
 from diwan.core.tournament.commands import CreateTournament
 from diwan.core.tournament.decide import decide
+from diwan.core.tournament.events import TournamentCreated
 from diwan.core.tournament.settings import TournamentConfig
 from services.tournament import fields
 from services.tournament.actor import Actor
 from services.tournament.ids import command_id_of, tournament_id_of
 from services.tournament.stream import creation
+from services.tournament.tables import check_tables
 from services.tournament.templates import templates
 from services.tournament.tournaments import Tournaments
 
@@ -41,7 +43,9 @@ class Creation:
         draws = self._tournaments.draws_of(tournament_id)
         # Looked at before a secret is made for it: what makes no sense leaves nothing behind.
         command = CreateTournament(str(tournament_id), config, bytes(32), subject, self._now_ms())
-        decide(None, command)
+        announced = decide(None, command)[0]
+        assert isinstance(announced, TournamentCreated), "a tournament's stream begins with TournamentCreated"  # noqa: S101
+        check_tables(announced.config)
         try:
             commitment = await draws.begin()
         except VaultError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from typing import Final
+from uuid import UUID
 
 from msgspec.structs import replace
 
@@ -14,8 +15,10 @@ from diwan.client import DiwanError
 from diwan.client.connection import Connection
 from diwan.core.decider import Rejected
 from diwan.core.hand.settings import HandSettings
+from diwan.core.table.checking import checked
 from diwan.core.table.config import TableConfig
 from diwan.core.table.tournament.terms import BlindLevel, TournamentTerms
+from diwan.core.tournament.checking import FIELD_MAX
 from diwan.core.tournament.orders import (
     AddChips,
     CloseTable,
@@ -29,6 +32,7 @@ from diwan.core.tournament.orders import (
     TableOrder,
 )
 from diwan.core.tournament.settings import Level, TournamentConfig
+from diwan.core.tournament.state import Clock
 from diwan.wire.table import START_NUMBER, write_config
 from services.tournament.wallet import Unanswered
 
@@ -36,6 +40,9 @@ _DONE: Final = frozenset({"ROUND_GRANTED_ALREADY", "ORDER_OVERTAKEN"})
 """Refusals that say that what was asked for has happened."""
 
 _ASK_AGAIN: Final = frozenset({"UNKNOWN_OUTCOME", "INTERNAL", "TABLE_MOVED", "TABLE_BUSY", "SERVICE_DRAINING"})
+
+
+_NO_ID: Final = str(UUID(int=0))
 
 
 class Numbered(IntEnum):
@@ -186,6 +193,19 @@ def table_config(tournament_id: str, config: TournamentConfig, order: OpenTable)
             first_button=None if config.hand.game == "sarab" else order.button,
         ),
     )
+
+
+def check_tables(config: TournamentConfig) -> None:
+    """Refuse a tournament whose tables could not be opened: raises SETTING_INVALID, which says why.
+
+    Its own settings are checked already (`checking`); here they are seen as a table sees them.
+    """
+    sizes = {config.table_size, max(config.table_size, config.floor.final_table_at)}
+    lengths = {0, *[line.level_ms for line in config.multipliers]}
+    for seats in sizes:
+        for level_ms in lengths:
+            order = OpenTable(FIELD_MAX, _NO_ID, seats, 0, Clock(), level_ms)
+            checked(table_config(_NO_ID, config, order))
 
 
 def first_hand(config: TournamentConfig) -> HandSettings:
