@@ -34,6 +34,9 @@ AGAIN_SECONDS: Final = 5.0
 
 RETRY_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 2.0)
 
+REFUSED_SECONDS: Final = (1.0, 5.0, 30.0, 60.0, 300.0)
+"""How long after each refusal what is owed is asked for again: an attempt is a transfer and an event for ever."""
+
 _SENT: Final = Counter("diwan_tournament_orders_total", "Orders sent to tables and the wallet.", ["kind"])
 _UNANSWERED: Final = Counter(
     "diwan_tournament_orders_unanswered_total", "Orders that nobody answered, or not for good.", ["kind"]
@@ -179,8 +182,16 @@ class Courier:
         self._payments = {}
         for payment in payment_orders(state):
             wanted_payment = _kept(asked, payment, now)
+            if payment.attempt_no and _key(payment) not in asked:
+                self._wait_after_refusal(wanted_payment, now)
             self._payments[payment.payment.key] = wanted_payment
             self._see_to(f"pay/{payment.payment.key}", [wanted_payment], now)
+
+    def _wait_after_refusal(self, wanted: _Wanted, now: float) -> None:
+        attempt_no = wanted.order.attempt_no if isinstance(wanted.order, Pay) else 0
+        wait = REFUSED_SECONDS[min(attempt_no, len(REFUSED_SECONDS)) - 1]
+        wanted.not_before = now + wait
+        self._loop.call_later(wait, self.look_soon)
 
     def _see_to(self, line: str, waiting: Sequence[_Wanted], now: float) -> None:
         if line not in self._lines and any(each.not_before <= now for each in waiting):

@@ -116,6 +116,43 @@ async def test_a_refused_entry_is_reported_with_the_wallets_reason():
     assert actor.state.accepted == 0
 
 
+def refund_refused():
+    """Return a tournament that owes a refund which the wallet refuses."""
+    actor, world = Actor(), World(refuses={"refund/1": "ACCOUNT_FROZEN"})
+    actor.decide(c.Enter("ann", is_bot=False, now_ms=START_MS))
+    actor.decide(c.ReportPayment("entry/1", 0, is_refused=False, reason="", now_ms=START_MS))
+    actor.decide(c.Withdraw("ann", START_MS))
+    return actor, world
+
+
+async def test_what_is_owed_and_refused_is_not_asked_for_again_at_once():
+    """Every attempt is a transfer and an event for ever: an account that stays shut must not fill the logs."""
+    actor, world = refund_refused()
+    loop = asyncio.get_running_loop()
+    until = loop.time() + 0.3
+
+    await carried(actor, world, lambda: loop.time() > until)
+
+    assert [order.name for _, order in world.paid] == ["refund/1"]
+    assert actor.state.payments["refund/1"].attempt_no == 1
+
+
+async def test_what_is_owed_and_refused_is_asked_for_until_it_is_paid(monkeypatch):
+    monkeypatch.setattr(module, "REFUSED_SECONDS", (0.005,))
+    actor, world = refund_refused()
+
+    def is_paid():
+        if len(world.paid) > 3:
+            world.refuses.clear()
+        return not len(actor.state.payments)
+
+    await carried(actor, world, is_paid)
+
+    names = [order.name for _, order in world.paid]
+    assert names[:4] == ["refund/1", "refund/1#1", "refund/1#2", "refund/1#3"]
+    assert len(set(names)) == len(names)
+
+
 async def test_no_order_overtakes_another_at_its_table_while_nobody_answers():
     """Given a table service that answers nothing three times, then its first order is repeated before any other."""
     actor, world = Actor(), World()
