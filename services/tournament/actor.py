@@ -354,7 +354,7 @@ _UNKNOWN: Final = Rejected("UNKNOWN_OUTCOME")
 
 
 def _wants_a_bot(state: TournamentState) -> bool:
-    return state.is_open and state.bots < state.bots_wanted and free_places(state) > 0
+    return state.is_open and state.more_bots > 0 and free_places(state) > 0
 
 
 def _again(known: tuple[bytes, Answer], request: Request) -> Answer | Rejected:

@@ -43,7 +43,7 @@ def enter(batch: Batch, command: Enter) -> None:
     kind = _kind_for(state, entrant)
     if not free_places(state):
         raise Rejected("TOURNAMENT_FULL", players_max=state.config.players_max)
-    if command.is_bot and state.bots >= state.bots_wanted:
+    if command.is_bot and not state.more_bots:
         raise Rejected("BOTS_NOT_WANTED", wanted=state.bots_wanted)
     number = state.entry_count + 1
     config = state.config

@@ -260,6 +260,7 @@ class TournamentState(Struct, frozen=True, kw_only=True):
     first_entry_at_ms: int = 0
     bots_wanted: int = 0
     bots: int = 0  # entries of bots, asked for or accepted
+    bots_refused: int = 0  # by the wallet: none comes in their place
     is_open: bool = False  # entries are taken
     is_closed: bool = False  # and will not be again
     breaking_order: tuple[int, ...] = ()
@@ -294,6 +295,11 @@ class TournamentState(Struct, frozen=True, kw_only=True):
     def is_field_known(self) -> bool:
         """Whether nobody can enter any more: entries are closed and all of them answered for."""
         return self.is_closed and not self.open_entries
+
+    @property
+    def more_bots(self) -> int:
+        """How many bots may still ask for an entry."""
+        return max(self.bots_wanted - self.bots - self.bots_refused, 0)
 
     def table_no(self, table_id: str) -> int | None:
         """Return the number of a table of this tournament."""

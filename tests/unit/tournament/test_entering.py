@@ -239,6 +239,23 @@ def test_bots_come_only_where_seats_stay_free_and_only_as_many_as_the_conditions
     assert floor.state.entrants["bot:1"].is_bot
 
 
+def test_a_bot_whose_entry_the_wallet_refuses_is_not_asked_for_again():
+    """Else a bots' account that pays nothing would be asked without end, each time in the log."""
+    floor = Floor(sit_and_go(4, size=4, bots=BotTerms(up_to=2, after_ms=1)), 1, refused=["entry/2"])
+    floor.tick(floor.now + 1)
+    floor.enter("bot:1", is_bot=True)
+    assert floor.told(e.EntryEnded)[0].cause == "refused"
+
+    assert floor.state.more_bots == 1
+    floor.enter("bot:2", is_bot=True)
+    assert floor.state.more_bots == 0
+    assert floor.refuse(floor.asks("bot:3", is_bot=True)) == "BOTS_NOT_WANTED"
+    assert floor.state.bots == 1
+    floor.enter("ben")
+    floor.enter("cid")
+    assert floor.state.phase == "playing"
+
+
 def test_a_bots_prize_goes_to_the_bots_account():
     floor = Floor(sit_and_go(2, size=2, bots=BotTerms(up_to=1, after_ms=1)), 1)
     floor.tick(floor.now + 1)

@@ -90,6 +90,7 @@ def _ended(state: TournamentState, event: EntryWithdrawn | EntryEnded) -> Tourna
         standing = "none" if not entrant.entries or entry.status == "accepted" else "out"
         state = replace(state, entrants=state.entrants.put(entry.player, replace(entrant, standing=standing)))
     removals = tuple([each for each in state.removals if each != entry.player])
+    is_refused = isinstance(event, EntryEnded) and event.cause == "refused"
     was_open, counted = entry.status == "requested", entry.status == "accepted"
     return replace(
         state,
@@ -98,6 +99,7 @@ def _ended(state: TournamentState, event: EntryWithdrawn | EntryEnded) -> Tourna
         accepted=state.accepted - counted,
         left=state.left - counted,
         bots=state.bots - entry.is_bot,
+        bots_refused=state.bots_refused + (entry.is_bot and is_refused),
         removals=removals,
         pool=state.pool - entry.entry * counted,
         fees=state.fees - entry.fee * counted,
