@@ -92,6 +92,7 @@ class Actor:
         self._why_gone: Rejected | None = None
         self._conduct = Conduct(self)
         self.presence = Presence(self)
+        cards.on_lost = self.wake
         self._adopt(loaded)
 
     def _adopt(self, loaded: Loaded) -> None:
@@ -364,7 +365,7 @@ class Actor:
         ask: Ask | None = None,
     ) -> None:
         began_ms, known_ms = self.clock.now_ms(), self.stalled_ms
-        reveal = deck.reveal if deck is not None else self.cards.reveal if self.cards.has_deck else None
+        reveal = deck.reveal if deck is not None else self.cards.reveal if self.cards.may_go_on else None
         stored = await self._stream.append(
             events,
             reveal,

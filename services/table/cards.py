@@ -3,9 +3,11 @@
 No card leaves through here but as a proved reveal (DESIGN 6, RELIABILITY 3.5).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 from uuid import UUID
+
+import structlog
 
 from diwan.chassis.keyfile import VaultError
 from diwan.chassis.vault import HandVault, new_secret
@@ -16,6 +18,8 @@ from diwan.core.table.planning import Drawn, NextHand
 from diwan.core.table.playing import StartedEvent
 from services.table.ids import hand_id_of
 
+_log = structlog.get_logger(__name__)
+
 _GONE: Final = frozenset({"NO_SECRET", "DAY_DESTROYED"})
 
 
@@ -24,13 +28,19 @@ class DeckLost(Exception):  # noqa: N818  (what happened to the hand, not to the
 
 
 class HandCards:
-    """One table's cards: the deck of its running or last hand, and the secrets of that hand and the next."""
+    """One table's cards: the deck of its running or last hand, and the secrets of that hand and the next.
+
+    The deck of a hand that another process began is made when somebody first needs a card of it, and shows none if its
+    root is not the log's; ``on_lost`` is called then. That its secret is the one committed to is known before.
+    """
 
     def __init__(self, table_id: UUID, vault: HandVault) -> None:
         self.table_id = table_id
+        self.on_lost: Callable[[], None] = _nothing
         self._vault = vault
         self._secrets: dict[int, Secret] = {}
         self._deck: CommittedDeck | None = None
+        self._undealt: tuple[StartedEvent, Secret] | None = None
         self._cards: dict[int, Card] = {}
 
     def __repr__(self) -> str:
@@ -39,18 +49,24 @@ class HandCards:
     @property
     def by_position(self) -> Mapping[int, Card]:
         """The whole deck where it is known, else what was shown of it: what deciding and showing may read."""
-        return self._cards
+        return self._cards if self._undealt is None else _AtNeed(self)
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether the hand can be gone on with, as far as is known; makes no deck."""
+        return self._deck is not None or self._undealt is not None
 
     @property
     def has_deck(self) -> bool:
-        """Whether the hand can be gone on with."""
-        return self._deck is not None
+        """Whether there is a deck to show cards of; makes it."""
+        return self._made_by_now() is not None
 
     def reveal(self, position: int) -> Reveal:
         """Return the proof of a card; raises `DeckLost` without the deck."""
-        if self._deck is None:
+        deck = self._made_by_now()
+        if deck is None:
             raise DeckLost("no deck is known here")
-        return self._deck.reveal(position)
+        return deck.reveal(position)
 
     async def commit(self, hand_no: int, epoch: int) -> bytes:
         """Choose and keep a hand's secret; return its commitment, which may be logged from now on (F1)."""
@@ -78,16 +94,13 @@ class HandCards:
 
     def begin(self, deck: CommittedDeck) -> None:
         """Go over to the deck of a hand that begins."""
-        self._deck = deck
+        self._deck, self._undealt = deck, None
         self._cards = dict(enumerate(deck.cards))
 
     async def restore(self, started: StartedEvent) -> None:
-        """Make the deck of a hand that another process began; raises `DeckLost`."""
-        seeds = {each.seat: each.seed for each in started.seeds}
-        deck = await self._made(started.hand_no, started.secret_commitment, seeds)
-        if deck.root != started.deck_root:
-            raise DeckLost("the secret gives another deck than the log's")
-        self.begin(deck)
+        """Go on with a hand that another process began; raises `DeckLost` if its secret is gone or another."""
+        secret = await self._secret(started.hand_no, started.secret_commitment)
+        self._deck, self._undealt = None, (started, secret)
 
     def know(self, hand_no: int, secret: Secret) -> None:
         """Take a hand's secret that was read from the vault with others; it is held against the log like any."""
@@ -95,14 +108,37 @@ class HandCards:
 
     def remember_shown(self, reveals: Mapping[int, Card]) -> None:
         """Go on with what the log shows of a hand whose deck is not known."""
-        self._deck = None
+        self._deck = self._undealt = None
         self._cards = dict(reveals)
 
     def forget_before(self, hand_no: int) -> None:
         """Drop secrets of hands that are over."""
         self._secrets = {number: secret for number, secret in self._secrets.items() if number >= hand_no}
 
+    def made_cards(self) -> Mapping[int, Card]:
+        """Return what is known of the deck, which is made if it was not yet."""
+        self._made_by_now()
+        return self._cards
+
+    def _made_by_now(self) -> CommittedDeck | None:
+        """Return the deck, made now if it was not needed before; nothing of one that is not the log's gets out."""
+        if self._undealt is None:
+            return self._deck
+        (started, secret), self._undealt = self._undealt, None
+        deck = deal(started.hand_id, secret, {each.seat: each.seed for each in started.seeds})
+        if deck.root == started.deck_root:
+            self.begin(deck)
+        else:
+            why = "the secret gives another deck than the log's"
+            _log.error("deck_lost", table=str(self.table_id), hand=started.hand_id, why=why)
+            self.on_lost()
+        return self._deck
+
     async def _made(self, hand_no: int, commitment: bytes, seeds: Seeds) -> CommittedDeck:
+        return deal(hand_id_of(self.table_id, hand_no), await self._secret(hand_no, commitment), seeds)
+
+    async def _secret(self, hand_no: int, commitment: bytes) -> Secret:
+        """Return a hand's secret, if it is the one that was committed to."""
         hand_id = hand_id_of(self.table_id, hand_no)
         secret = self._secrets.get(hand_no)
         if secret is None:
@@ -116,4 +152,27 @@ class HandCards:
             self._secrets[hand_no] = secret
         if secret_commitment(hand_id, secret) != commitment:
             raise DeckLost("the secret is not the one that was committed to")
-        return deal(hand_id, secret, seeds)
+        return secret
+
+
+class _AtNeed(Mapping[int, Card]):
+    """Cards of a deck that is made when the first of them is asked for: many who are handed cards look at none."""
+
+    def __init__(self, cards: HandCards) -> None:
+        self._of = cards
+
+    def __getitem__(self, position: int) -> Card:
+        return self._of.made_cards()[position]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._of.made_cards())
+
+    def __len__(self) -> int:
+        return len(self._of.made_cards())
+
+    def __repr__(self) -> str:
+        return "cards withheld"
+
+
+def _nothing() -> None:
+    """Stand where nobody need be told."""

@@ -80,15 +80,20 @@ class Conduct:
         self._ready_since_ms = None
         if not actor.state.is_running:
             return
-        if not actor.cards.has_deck:
-            _log.error("hand_interrupted", table=str(actor.table_id), hand=actor.state.hand_id)
-            await actor.by_itself(VoidHand("interrupted", actor.state.version, actor.clock.now_ms()))
+        if not actor.cards.may_go_on:
+            await self._interrupted(actor.clock.now_ms())
             return
         clock = open_clock(actor.state.hand)
         if clock is not None:
             now = actor.clock.now_ms()
             left = max(clock.deadline_ms - actor.silent_since_ms, GRACE_MS)
             await self._move_deadline(clock, now + left, now)
+
+    async def _interrupted(self, now: int) -> None:
+        """Void a hand whose deck is lost: all chips back (H9)."""
+        actor = self._actor
+        _log.error("hand_interrupted", table=str(actor.table_id), hand=actor.state.hand_id)
+        await actor.by_itself(VoidHand("interrupted", actor.state.version, now))
 
     async def give_time_back(self) -> None:
         """Move the open decision's deadline by as long as we were away; where nobody decides, nothing was lost."""
@@ -122,7 +127,7 @@ class Conduct:
     def _wanted_ms(self, state: TableState) -> int | None:
         if state.is_running:
             clock = open_clock(state.hand)
-            if self._is_stalled(clock):
+            if self._is_stalled(clock) or not self._actor.cards.may_go_on:
                 return 0
             seeds = self._seeds_due_ms(state)
             if clock is None and (held_until_ms := _held_until_ms(state)):
@@ -154,6 +159,9 @@ class Conduct:
         except Conflict as conflict:
             raise Lost(str(conflict)) from None
         except DeckLost as lost:
+            if self._actor.state.is_running and not self._actor.cards.may_go_on:
+                # The running hand's, found out as a card was to be shown: voiding it is due from now on.
+                return
             _log.error("secret_lost", table=str(self._actor.table_id), why=str(lost))
             await self._actor.by_itself(CloseTable("table", now))
         except Exception as error:
@@ -170,6 +178,9 @@ class Conduct:
                 await self._expire_hold(state, now)
             else:
                 await self._give_up_seats(state, now)
+            return
+        if state.is_running and not actor.cards.may_go_on:
+            await self._interrupted(now)
             return
         if state.is_running:
             clock = open_clock(state.hand)
