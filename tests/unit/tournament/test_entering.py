@@ -80,6 +80,24 @@ def test_a_payment_that_comes_in_after_the_withdrawal_goes_back():
     assert pay_of(floor, "entry/1") == pay_of(floor, "refund/1") == 110
 
 
+def test_who_withdrew_and_is_refused_by_the_wallet_may_still_enter():
+    """An entry that was given back is none: it neither makes a player one who is out nor uses up a re-entry."""
+    floor = Floor(scheduled(size=9, entries=LATE), 3, play=False, refused=["entry/5"])
+    floor.enter("ann")
+    floor.do(c.Withdraw("ann", floor.now))
+    floor.obey()
+    floor.enter("ann")
+    assert (entry(floor, "ann"), floor.state.entrants["ann"].entries) == ("none", 0)
+
+    floor.enter("ann")
+    assert entry(floor, "ann") == "registered"
+    floor.enter("ben")
+    floor.tick(LATE.starts_at_ms)
+    floor.hand(1, out=["ann"])
+    floor.enter("ann")
+    assert entry(floor, "ann") == "playing"
+
+
 def test_nobody_withdraws_once_seats_are_drawn():
     floor = Floor(scheduled(entries=LATER), 3)
 

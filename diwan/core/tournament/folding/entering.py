@@ -87,8 +87,10 @@ def _ended(state: TournamentState, event: EntryWithdrawn | EntryEnded) -> Tourna
     entrant = state.entrants[entry.player]
     if entrant.entry_no == event.entry_no:
         # A re-entry that came to nothing leaves the player out, as before.
-        standing = "none" if not entrant.entries or entry.status == "accepted" else "out"
-        state = replace(state, entrants=state.entrants.put(entry.player, replace(entrant, standing=standing)))
+        # One that was given back never counted.
+        entries = entrant.entries - (entry.status == "accepted")
+        entrant = replace(entrant, standing="out" if entries else "none", entries=entries)
+        state = replace(state, entrants=state.entrants.put(entry.player, entrant))
     removals = tuple([each for each in state.removals if each != entry.player])
     is_refused = isinstance(event, EntryEnded) and event.cause == "refused"
     was_open, counted = entry.status == "requested", entry.status == "accepted"
