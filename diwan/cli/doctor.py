@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import resource
 import shlex
 import shutil
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Final
@@ -26,7 +28,7 @@ from diwan.chassis.keyfile import KeyFile, VaultError, day_of
 from diwan.chassis.migrate import MigrationFailed, dbmate_path
 from diwan.chassis.vault import KEEP_DAYS
 from diwan.cli.running import DEFAULT_DATA, DataOption, program
-from diwan.cli.stack.health import service_is_serving
+from diwan.cli.stack.health import ANSWER_SECONDS, service_is_serving
 from diwan.cli.stack.layout import Addresses, Layout
 from diwan.core.transparency.note import NoteMalformed
 from diwan.witness.folder import Folder, WitnessError
@@ -34,6 +36,7 @@ from diwan.witness.folder import Folder, WitnessError
 FREE_BYTES_MIN: Final = 1024**3
 OPEN_FILES_MIN: Final = 1024
 YEAR_OF_THIS_SOFTWARE: Final = 2026
+_HELD: Final = re.compile(r'^diwan_register_held\{origin="([^"]+)"\} 1(?:\.0)?$', re.MULTILINE).findall
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -150,6 +153,7 @@ def stack_findings(layout: Layout) -> Iterator[Finding]:
     yield Finding("stack", is_well=True, detail=f"kept up by process {addresses.pid}")
     yield secrets_finding(KeyFile(layout.master_key), time.time())
     yield from register_finding(Folder(layout.witness))
+    yield from signing_finding(addresses.metrics.get("audit", ""))
     yield from asyncio.run(_services(layout, addresses))
 
 
@@ -167,6 +171,19 @@ def register_finding(folder: Folder) -> Iterator[Finding]:
     detail = f"witnessed: {', '.join(heads) or 'nothing yet'}"
     contradicted = f"; {len(evidence)} checkpoints contradict that, in {folder.path / 'evidence'}" if evidence else ""
     yield Finding(what, not evidence, detail + contradicted, mend)
+
+
+def signing_finding(metrics: str) -> Iterator[Finding]:
+    """Say which logs the audit signs no more, as its metrics tell; nothing where all are signed or it does not answer."""
+    try:
+        with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=ANSWER_SECONDS) as answer:
+            text = answer.read().decode()
+    except OSError:
+        return  # that it does not answer is said of the service
+    if held := sorted(_HELD(text)):
+        mend = "look for the alarm `register` in the audit's log; docs/operating/register.md"
+        detail = f"{', '.join(held)}: nothing is signed, so later hands cannot be exported"
+        yield Finding("register", is_well=False, detail=detail, mend=mend)
 
 
 def secrets_finding(keyfile: KeyFile, now: float) -> Finding:

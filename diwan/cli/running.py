@@ -38,7 +38,8 @@ def running_stack(data: Path) -> tuple[Layout, Addresses]:
     addresses = layout.read_addresses()
     if addresses is None:
         raise typer.BadParameter(
-            f"no stack runs in {layout.root}: start one with `{program()} up`", param_hint="--data"
+            f"no stack runs in {layout.root}: start one with `{program()} up`, or name where it is (--data, DIWAN_DATA)",
+            param_hint="--data",
         )
     return layout, addresses
 

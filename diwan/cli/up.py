@@ -55,7 +55,7 @@ def up(
 def _say_where(stack: Stack) -> None:
     typer.echo(f"\nThe house is open. Data: {stack.layout.root}")
     for service, address in stack.places.services.items():
-        typer.echo(f"  {service:<8} gRPC {address:<22} metrics http://{stack.places.metrics[service]}/metrics")
+        typer.echo(f"  {service:<10} gRPC {address:<22} metrics http://{stack.places.metrics[service]}/metrics")
     typer.echo(f"Whom to trust of the register: {stack.layout.register_policy}")
     typer.echo("\nTokens for development (send as `authorization: Bearer TOKEN`):")
     for role in (Role.OPERATOR, Role.BACKEND, Role.PLAYER, Role.AUDITOR):

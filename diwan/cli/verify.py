@@ -133,7 +133,8 @@ def as_builtins(report: BundleReport) -> dict[str, Any]:
 
 def text_of(report: BundleReport) -> Iterator[str]:
     """Yield a report as lines for a person: the verdict first, and why, then what was looked at."""
-    about = f"{report.about} {report.subject}, as {report.lens}" if report.about else "no bundle"
+    lens = report.lens if report.seat is None else f"seat {report.seat}"
+    about = f"{report.about} {report.subject}, as {lens}" if report.about else "no bundle"
     yield f"{report.name}: {_WORDS[report.verdict]} ({about})"
     for one in report.findings:
         yield f"  {_WORDS[one.verdict]}: {one.text}"
@@ -142,7 +143,10 @@ def text_of(report: BundleReport) -> Iterator[str]:
         cosigned = f", cosigned by {', '.join(checkpoint.witnesses)}" if checkpoint.witnesses else ""
         yield f"  register: {checkpoint.origin}, {checkpoint.size} entries, {signed}{cosigned}"
     if report.about:
-        yield f"  {report.events} events stand in it; {report.postings} transfers; {report.own_cards} cards of the lens"
+        own = (
+            "all cards, by the hands' secrets" if report.lens == "auditor" else f"{report.own_cards} cards of the lens"
+        )
+        yield f"  {report.events} events stand in it; {report.postings} transfers; {own}"
     if report.commands:
         yield f"  {report.commands} commands of the table decided again from its first event on, between hands too"
     if report.draws:

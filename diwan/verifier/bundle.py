@@ -333,7 +333,14 @@ class _Check:
             multiplier=sum(one.multiplier for one in self._tournaments.values()),
         )
         if header is not None:
-            report = replace(report, about=header.about, subject=header.subject, lens=header.lens, house=header.house)
+            report = replace(
+                report,
+                about=header.about,
+                subject=header.subject,
+                lens=header.lens,
+                seat=header.seat,
+                house=header.house,
+            )
         return report, () if register is None else register.heads
 
 

@@ -76,7 +76,8 @@ class CheckpointReport(Struct, frozen=True):
 class BundleReport(Struct, frozen=True):
     """What was found about a bundle: verified where nothing was found; else the first finding comes first.
 
-    ``postings`` counts transfers of the wallet that hold, ``events`` those whose place in the register was proved,
+    ``seat`` is whose eyes a bundle of the lens "seat" has. ``postings`` counts transfers of the wallet that hold, ``events`` those
+    whose place in the register was proved,
     ``own_cards`` cards of the lens, ``draws`` a tournament's draws that were made again, ``multiplier`` is a Spin's. ``commands`` of a
     table were decided again from its first event on, those between its hands too; 0 where not all of it could be. ``hands`` has a report for each hand that the bundle tells.
     """
@@ -86,6 +87,7 @@ class BundleReport(Struct, frozen=True):
     about: str = ""
     subject: str = ""
     lens: str = ""
+    seat: int | None = None
     house: str = ""
     checkpoints: tuple[CheckpointReport, ...] = ()
     hands: tuple[Report, ...] = ()

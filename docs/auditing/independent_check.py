@@ -229,7 +229,9 @@ def check_note(note, origin, logs, witnesses, threshold):
 
 def vkey(word):
     """Return name, id and key of a verifier key; the id is what it must be."""
-    name, digits, encoded = re.fullmatch(r"([^+\s]+)\+([0-9a-f]{8})\+(\S+)", word).groups()
+    found = re.fullmatch(r"([^+\s]+)\+([0-9a-f]{8})\+(\S+)", word)
+    need(found, f"not a key, NAME+ID+KEY: {word}")
+    name, digits, encoded = found.groups()
     key_id = sha(name.encode() + b"\n" + raw(encoded))[:4]
     need(key_id.hex() == digits, f"the key of {name} has another id")
     return name, key_id, raw(encoded)[1:]
@@ -572,8 +574,15 @@ def main():
     parser.add_argument("--witness", action="append", default=[])
     parser.add_argument("--need", type=int, default=0)
     given = parser.parse_args()
+    if not given.log:
+        parser.error("a signature says nothing without the log's key: --log KEY, from another source than the bundle")
     try:
+        for word in (*given.log, *given.witness):
+            vkey(word)
         lines = Path(given.bundle).read_bytes().splitlines(keepends=True)
+    except (OSError, ValueError, Wrong) as error:
+        parser.error(str(error))
+    try:
         header, hands = check(lines, given.log, given.witness, given.need)
     except Wrong as wrong:
         sys.exit(f"not verified: {wrong}")

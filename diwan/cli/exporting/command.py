@@ -21,6 +21,7 @@ from diwan.client import DiwanClient, DiwanError, connect
 from diwan.core.transparency.note import NoteMalformed
 from diwan.core.transparency.policy import parse_policy
 from diwan.verifier.bundle import verify_bundle
+from diwan.verifier.report import Verdict
 
 PUBLIC: Final = "public"
 AUDITOR: Final = "auditor"
@@ -59,11 +60,13 @@ def export(
     if wanted.seat is not None and not (reason or token):
         raise typer.BadParameter("who is not that player says why: it is recorded", param_hint="--reason")
     try:
-        path, count = asyncio.run(_export(wanted, output, *_access(address, audit, token, data)))
+        path, count, holds = asyncio.run(_export(wanted, output, *_access(address, audit, token, data)))
     except (DiwanError, NotReadyError, NoteMalformed) as error:
         typer.echo(f"diwan export: {refusal_text(error) if isinstance(error, DiwanError) else error}", err=True)
         raise typer.Exit(1) from None
     print(f"{path}: {count} bytes")
+    if not holds:
+        raise typer.Exit(1)
 
 
 def _wanted(
@@ -117,7 +120,7 @@ def _access(address: str, audit: str, token: str, data: Any) -> tuple[dict[str, 
 
 async def _export(
     wanted: Wanted, output: Path | None, addresses: dict[str, str], token_of: Callable[[Role, str], str]
-) -> tuple[Path, int]:
+) -> tuple[Path, int, bool]:
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(connect(addresses, token_of(Role.OPERATOR, "export")))
 
@@ -128,12 +131,12 @@ async def _export(
         lines = list(await gather(wanted, hands, client_of))
         policy = parse_policy(await client.audit.register_policy())
     path = output or Path(f"{wanted.about}-{wanted.subject}.bundle")
-    _write(path, lines)
+    _write(path, lines, is_private=wanted.lens != PUBLIC)
     # What goes out of the house is looked at once more, as whoever gets it will look at it.
     report, _ = verify_bundle(lines, policy, name=str(path))
     if not report.is_verified:
         typer.echo("\n".join(text_of(report)), err=True)
-    return path, sum(map(len, lines))
+    return path, sum(map(len, lines)), report.verdict is not Verdict.NOT_VERIFIED
 
 
 async def _hands(wanted: Wanted, client: DiwanClient) -> list[str]:
@@ -157,11 +160,12 @@ async def _hands(wanted: Wanted, client: DiwanClient) -> list[str]:
     return found
 
 
-def _write(path: Path, lines: Iterable[bytes]) -> None:
-    """Write the file whole or not at all: half a bundle would look like a forged one."""
+def _write(path: Path, lines: Iterable[bytes], *, is_private: bool) -> None:
+    """Write the file whole or not at all: half a bundle would look like a forged one. Hidden cards are the writer's alone."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with draft.open("wb") as file:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if is_private else 0o666)
+        with os.fdopen(descriptor, "wb") as file:
             file.writelines(lines)
             file.flush()
             os.fsync(file.fileno())

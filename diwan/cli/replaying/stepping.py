@@ -100,14 +100,15 @@ type Show = Callable[[str], None]
 def walk_by_words(
     walk: Walk, lines: Iterator[str], show: Callable[[Step], None], say: Show, say_help: str, no: str
 ) -> None:
-    """Walk by a word a line, as it comes through a pipe: each place that one comes to is shown."""
+    """Walk by a word or a key's letter a line, as it comes through a pipe: each place that one comes to is shown."""
     show(walk.step)
     for line in lines:
         word, _, argument = line.strip().partition(" ")
+        word = KEYS.get(word.encode(), word) if word else "next"
         if word == "quit":
             return
         try:
-            if walk.go(word or "next", argument.strip()):
+            if walk.go(word, argument.strip()):
                 show(walk.step)
             else:
                 say(no)

@@ -33,7 +33,7 @@ from diwan.cli.stack.environment import (
 )
 from diwan.cli.stack.layout import SERVICES, Addresses, Layout
 from diwan.cli.stack.prepare import prepare_servers
-from diwan.cli.stack.witness import HOUSE, prepare_witness
+from diwan.cli.stack.witness import HOUSE, chosen_address, prepare_witness
 
 READY_SECONDS: Final = 60.0
 READY_PAUSE_SECONDS: Final = 0.02
@@ -188,7 +188,7 @@ class Stack:
 
     def _start_witness(self) -> None:
         """A program of its own, as everybody else's witness is one."""
-        address = f"{HOST}:{free_port()}"
+        address = chosen_address(self.layout) or f"{HOST}:{free_port()}"
         folder = prepare_witness(self.layout, address, self._overrides.get("audit", {}).get("house_name", HOUSE))
         child = Child(
             "witness",

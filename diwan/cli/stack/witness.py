@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
+from urllib.parse import urlsplit
 
 from diwan.chassis.embedded.files import write_private
 from diwan.cli.stack.layout import Layout
 from diwan.core.transparency.checkpoint import origin_of
-from diwan.core.transparency.note import VerifierKey
-from diwan.core.transparency.policy import Group, Log, Policy, Witness, policy_text
+from diwan.core.transparency.note import NoteMalformed, VerifierKey
+from diwan.core.transparency.policy import Group, Log, Policy, Witness, parse_policy, policy_text
 from diwan.signing.notekey import LogSecret
 from diwan.witness.folder import Folder
 
@@ -37,6 +38,24 @@ def prepare_witness(layout: Layout, address: str, house: str = HOUSE) -> Folder:
     return folder
 
 
+def chosen_address(layout: Layout) -> str:
+    """Return where a policy of one's own says that this stack's witness answers; nothing where it is not said.
+
+    Nobody writes such a policy anew at a start, so the witness has to be found where it was.
+    """
+    folder = Folder(layout.witness)
+    if _is_ours(layout) or not folder.key_file.exists():
+        return ""
+    keys = {key.verifier for key in folder.signing_keys()}
+    try:
+        policy = parse_policy(layout.register_policy.read_text("utf-8"))
+        urls = [urlsplit(one.url) for one in policy.witnesses.values() if one.key in keys]
+        return next((url.netloc for url in urls if url.scheme == "http" and url.hostname and url.port), "")
+    except (NoteMalformed, ValueError):
+        # The audit, which goes by this file, says what is wrong with it.
+        return ""
+
+
 def log_keys(secret: LogSecret, house: str, feeds: Iterable[int] = REGISTERED_FEEDS) -> list[VerifierKey]:
     """Return the public keys of a house's logs."""
     return [secret.key(origin_of(house, feed_id)).verifier for feed_id in feeds]
@@ -44,7 +63,7 @@ def log_keys(secret: LogSecret, house: str, feeds: Iterable[int] = REGISTERED_FE
 
 def _is_ours(layout: Layout) -> bool:
     try:
-        return layout.register_policy.read_text("utf-8").startswith(_MADE_HERE)
+        return layout.register_policy.read_bytes().startswith(_MADE_HERE.encode())
     except FileNotFoundError:
         return True
 

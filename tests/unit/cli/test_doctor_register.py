@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from diwan.cli.doctor import register_finding
+import http.server
+import threading
+
+import pytest
+
+from diwan.cli.doctor import register_finding, signing_finding
 from diwan.witness.folder import Folder
 from diwan.witness.witness import Witness
 from tests.unit.witness.logs import KEY, ORIGIN, Log
@@ -46,3 +51,41 @@ def test_a_lost_head_is_told(tmp_path):
     (finding,) = register_finding(folder)
     assert not finding.is_well
     assert "lost or damaged" in finding.detail
+
+
+@pytest.fixture
+def metrics():
+    """The address of an audit's metrics, and what they say."""
+    text: list[str] = []
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write("".join(text).encode())
+
+        def log_message(self, *_):
+            """Nobody reads it."""
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Answer)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield f"127.0.0.1:{server.server_port}", text
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_logs_that_are_signed_no_more_are_told(metrics):
+    address, text = metrics
+    text.append('diwan_register_held{origin="house.test/feed/1"} 0.0\n')
+    assert list(signing_finding(address)) == []
+    text.append('diwan_register_held{origin="house.test/feed/2"} 1.0\n')
+    (finding,) = signing_finding(address)
+    assert not finding.is_well
+    assert finding.detail.startswith("house.test/feed/2: nothing is signed")
+
+
+def test_an_audit_that_does_not_answer_is_left_to_the_other_findings():
+    assert list(signing_finding("127.0.0.1:1")) == []
+    assert list(signing_finding("")) == []

@@ -8,7 +8,7 @@ import pytest
 
 from diwan.cli.stack.environment import Places, settings_of
 from diwan.cli.stack.layout import SERVICES, Layout
-from diwan.cli.stack.witness import REGISTERED_FEEDS, prepare_witness
+from diwan.cli.stack.witness import REGISTERED_FEEDS, chosen_address, prepare_witness
 from diwan.core.transparency.policy import Policy, parse_policy
 
 ADDRESS = "127.0.0.1:7370"
@@ -54,6 +54,26 @@ def test_a_policy_of_one_s_own_is_left_alone(layout):
     layout.register_policy.write_text("# ours\nquorum none\n")
     prepare_witness(layout, ADDRESS)
     assert layout.register_policy.read_text() == "# ours\nquorum none\n"
+
+
+def test_a_policy_of_one_s_own_finds_the_witness_where_it_says(layout):
+    """Else no quorum would come together after the next start, and the register would stand still (A7)."""
+    assert chosen_address(layout) == ""
+    prepare_witness(layout, ADDRESS)
+    assert chosen_address(layout) == "", "a policy that is written anew follows the witness"
+    text = layout.register_policy.read_text().split("\n", 1)[1]
+    other = (
+        "witness other auditor.example/w1+b6bcf842+BIdSxZKy7i9ajJyvgZGIsQD5LeV108qM7YUyLO47ljsC http://127.0.0.1:9\n"
+    )
+    layout.register_policy.write_text("# ours\n" + other + text)
+    assert chosen_address(layout) == ADDRESS
+
+
+@pytest.mark.parametrize("text", ["quorum nobody\n", "quorum none\n", "\xff"])
+def test_a_policy_that_does_not_name_the_witness_says_nothing_of_its_place(layout, text):
+    prepare_witness(layout, ADDRESS)
+    layout.register_policy.write_bytes(text.encode("latin-1"))
+    assert chosen_address(layout) == ""
 
 
 def test_the_runbook_of_the_log_key_is_followed_by_moving_one_file(layout):

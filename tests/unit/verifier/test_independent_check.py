@@ -61,6 +61,23 @@ def test_it_agrees_on_honest_bundles(script, game, lens):
             script.check(house.bundle(hand_id, lens=lens, seat=seat), LOGS, WITNESS_KEYS, 2)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.bundle", "--log", LOGS[0]], "none.bundle"),
+        (["none.bundle"], "--log KEY"),
+        (["none.bundle", "--log", "nonsense"], "not a key, NAME+ID+KEY: nonsense"),
+        (["none.bundle", "--log", LOGS[0], "--witness", WITNESS_KEYS[0][:-4]], "has another id"),
+    ],
+)
+def test_it_says_nothing_of_a_bundle_that_it_was_not_given_with_keys(script, monkeypatch, capsys, arguments, said):
+    monkeypatch.setattr(sys, "argv", ["independent_check.py", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        script.main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
 HOLDEM = [name for name, one in FORGERIES.items() if "holdem" in one.games]
 
 
