@@ -7,6 +7,7 @@ Beside the stubs it lays copies of Google's `google/api` and `google/rpc` protos
 `googleapis-common-protos`, into `.cache/protos`: buf wants every import in a module and cannot fetch one.
 """
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -41,11 +42,15 @@ def generate(root: Path) -> bool:
         shutil.rmtree(target, ignore_errors=True)  # stubs of contracts that are gone
         return False
     fingerprint = _fingerprint(root, protos)
-    if stamp.exists() and stamp.read_text("ascii") == fingerprint and (root / ".cache" / "protos").exists():
+    if _are_made(root, stamp, fingerprint):
         return False
     cache = root / ".cache"
     cache.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="stubs-", dir=cache) as work:
+    # Two programs that are started at once both find old stubs: the second waits, and finds new ones.
+    with (cache / "stubs.lock").open("w") as lock, tempfile.TemporaryDirectory(prefix="stubs-", dir=cache) as work:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if _are_made(root, stamp, fingerprint):
+            return False
         shared, made = Path(work) / "protos", Path(work) / "made"
         made.mkdir()
         _copy_shared_protos(shared)
@@ -56,6 +61,10 @@ def generate(root: Path) -> bool:
         _replace(shared, cache / "protos")
         _replace(fresh, target)
     return True
+
+
+def _are_made(root: Path, stamp: Path, fingerprint: str) -> bool:
+    return stamp.exists() and stamp.read_text("ascii") == fingerprint and (root / ".cache" / "protos").exists()
 
 
 def _fingerprint(root: Path, protos: Iterable[Path]) -> str:

@@ -3,6 +3,7 @@
 import importlib.util
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,13 @@ def test_nothing_is_done_when_nothing_changed_and_all_when_a_contract_did(hook, 
 
     assert hook.generate(project) is True
     assert "chips" in (project / "diwan/api/planted/v1/planted_service_pb2.pyi").read_text()
+
+
+def test_of_two_that_are_started_at_once_one_waits_for_the_other(hook, project):
+    with ThreadPoolExecutor(4) as at_once:
+        made = list(at_once.map(hook.generate, [project] * 4))
+    assert sorted(made) == [False, False, False, True]
+    assert "planted_service_pb2.py" in stubs(project)
 
 
 def test_an_interrupted_generation_is_done_again(hook, project):
