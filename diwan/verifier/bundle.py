@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
+from diwan.core.ledger.accounts import LEDGER_STREAM
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.table.events import TableCreated
 from diwan.core.transparency.checkpoint import Checkpoint
@@ -126,6 +127,11 @@ class _Check:
         if stream.feed_id == TABLE_FEED:
             self._end_table(stream, events)
         elif stream.feed_id == WALLET_FEED:
+            if stream.stream_id != LEDGER_STREAM:
+                fault = Fault(Rule.STREAM_DIFFERS, 0, f"the ledger, stream {LEDGER_STREAM}", stream.stream_id)
+                for placed in events[:1]:
+                    self._note_at(fault, placed)
+                return
             for placed in events:
                 self._commits[placed.event.version] = placed
                 self._ledger.take(placed.event.version, self._commit(placed))

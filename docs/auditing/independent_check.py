@@ -34,6 +34,7 @@ FIELDS = {
 }
 ORDER = ["bundle", "checkpoint", "hand", "stream", "end"]
 ACCOUNTS = uuid.UUID("6f1c8f0e-2f6b-5d5a-9a52-3b0f4c1d7e90")
+BOOKS = uuid.uuid5(ACCOUNTS, "ledger/1")
 CREATED, STARTED, CAPSA, SECRET, SEEDS, LEDGER = 40, 10, 100, 50, 51, 70
 POSTED, DEALT, ACTED, RETURNED, BOARD, SHOWN, POT, VOIDED, ENDED = 11, 12, 14, 15, 17, 18, 19, 21, 22
 REVEALS = {BOARD: 2, SHOWN: 2, 102: 4, 111: 2}  # in which field a kind of event has its reveals
@@ -550,6 +551,7 @@ def check(lines, logs, witnesses=(), threshold=0):
         if record["is"] == "stream":
             stream, feed_id, seq = uuid.UUID(record["stream_id"]).bytes, record["feed_id"], 0
             need(feed_id in trees, "a stream without a checkpoint")
+            need(feed_id != 2 or stream == BOOKS.bytes, "a stream of the wallet that is not its ledger")
         elif record["is"] == "event":
             payload = check_event(record, feed_id, stream, trees)
             need(record["global_seq"] > seq, "events of a stream in another order")

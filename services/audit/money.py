@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from diwan.chassis.database import Connection
 from diwan.core.hashing import uuid_bytes
-from diwan.core.ledger.accounts import AMOUNT_MAX, MAY_OWE, named_id
+from diwan.core.ledger.accounts import AMOUNT_MAX, LEDGER_STREAM, MAY_OWE, named_id
 from diwan.core.ledger.books import Account, moved
 from diwan.core.ledger.disagreement import Disagreement
 from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
@@ -31,6 +31,8 @@ from services.audit.keeping import Read
 
 TABLE_FEED: Final = 1
 WALLET_FEED: Final = 2
+
+_LEDGER: Final = UUID(LEDGER_STREAM)
 
 MUST_BE_POSTED: Final = 1
 WAS_POSTED: Final = 2
@@ -72,10 +74,17 @@ class LedgerExaminer:
 
     async def examine(self, connection: Connection, events: Sequence[Read]) -> list[Finding]:
         """Return what the ledger may not do, or did otherwise than the tables asked."""
-        commits = [(one, one.event) for one in events if isinstance(one.event, LedgerCommitted)]
+        # What stands elsewhere moves nothing in the wallet's books.
+        own = [one for one in events if one.kept.event.stream_id == _LEDGER]
+        commits = [(one, one.event) for one in own if isinstance(one.event, LedgerCommitted)]
         findings = [
-            _found(one, "OUT_OF_PLACE", f"expected LedgerCommitted, found {type(one.event).__name__}")
+            _found(one, "OUT_OF_PLACE", f"expected events of the ledger alone, stream {_LEDGER}")
             for one in events
+            if one.kept.event.stream_id != _LEDGER
+        ]
+        findings += [
+            _found(one, "OUT_OF_PLACE", f"expected LedgerCommitted, found {type(one.event).__name__}")
+            for one in own
             if one.event is not None and not isinstance(one.event, LedgerCommitted)
         ]
         ids = [t.transfer_id for _, commit in commits for t in commit.transfers]

@@ -9,14 +9,14 @@ import asyncpg
 import msgspec
 
 from diwan.chassis.database import Connection
-from diwan.core.ledger.accounts import BOTS, BOTS_ISSUANCE, NAMESPACE, named_id
+from diwan.core.ledger.accounts import BOTS, BOTS_ISSUANCE, LEDGER_STREAM
 from diwan.core.ledger.books import DAY_MS, Account, Books, Hold, Tally, TallyKey, Transfer
 from diwan.core.ledger.events import RefundShortfall
 from diwan.core.ledger.requests import Grant
 from services.wallet import statements
 from services.wallet.works import Work
 
-SHARD: Final = UUID(named_id(NAMESPACE, "ledger/1"))
+SHARD: Final = UUID(LEDGER_STREAM)
 """The ledger's one stream: one event a commit."""
 
 DUE_MAX: Final = 100

@@ -58,6 +58,10 @@ def named_id(namespace: str, name: str) -> str:
     return uuid_text(bytes(digest))
 
 
+LEDGER_STREAM: Final = named_id(NAMESPACE, "ledger/1")
+"""The ledger's one stream: commits that stand anywhere else move no chips, whatever they say."""
+
+
 @lru_cache(maxsize=65_536)
 def account_of(kind: AccountKind, owner: str) -> AccountOpened:
     """Return the account of a kind that belongs to an owner; a kind that has only one account names itself."""

@@ -18,7 +18,14 @@ from diwan.chassis.feed import Consumer, FeedEvent
 from diwan.chassis.migrate import migrate
 from diwan.chassis.store import StoredEvent
 from diwan.core.hashing import chain_start, feed_leaf
-from diwan.core.ledger.accounts import STANDING, STARTING_GRANT, escrow_account, named_id, player_account
+from diwan.core.ledger.accounts import (
+    LEDGER_STREAM,
+    STANDING,
+    STARTING_GRANT,
+    escrow_account,
+    named_id,
+    player_account,
+)
 from diwan.core.ledger.books import EMPTY, Transfer, evolve
 from diwan.core.ledger.posting import decide
 from diwan.core.ledger.requests import LinkedSet
@@ -37,7 +44,7 @@ from services.audit.register import Register
 from tests.unit.verifier.logs import PlayedTable, chained, played
 
 PASSWORDS = {role: f"password of {role}" for role in (OWNER, *role_memberships("audit"))}
-LEDGER = UUID("0d0c4a52-95b4-5b52-9b0e-3a4f5d6c7b8a")
+LEDGER = UUID(LEDGER_STREAM)
 TABLE_FEED, WALLET_FEED = 1, 2
 _numbers = count(1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from random import Random  # noqa: TID251  (tests may use chance)
-from uuid import uuid4, uuid5
+from uuid import UUID, uuid4, uuid5
 
 import asyncpg
 import pytest
@@ -14,13 +14,14 @@ from diwan.api.audit.v1 import audit_service_pb2 as pb
 from diwan.core import merkle
 from diwan.core.decider import Rejected
 from diwan.core.hand import events as hand
-from diwan.core.hashing import uuid_text
+from diwan.core.hashing import chain_start, uuid_text
 from diwan.core.ledger.events import LedgerCommitted
+from diwan.core.log import LoggedEvent, StreamKind
 from diwan.core.table.commands import RefuseBuyIn, RequestSeat
 from services.audit.hands import HandVerifier
 from tests.integration.audit.conftest import LEDGER, TABLE_FEED, WALLET_FEED, ListFeed, Paid
 from tests.unit.verifier.forging import Insider
-from tests.unit.verifier.logs import PlayedTable, played
+from tests.unit.verifier.logs import PlayedTable, chained, played
 
 
 async def status(audit) -> pb.GetStatusResponse:
@@ -241,6 +242,20 @@ async def test_a_payoff_of_another_amount_is_found(audit, table, paid):
     await audit.take(*feeds(table, paid))
     found = await audit.rows("select kind, feed_id, version, stream_id from finding where kind = 'TRANSFER_DIFFERS'")
     assert found == [("TRANSFER_DIFFERS", WALLET_FEED, at + 1, LEDGER)]
+
+
+async def test_what_is_posted_in_a_ledger_of_its_own_pays_nothing(audit, table, paid):
+    """L1: an insider's second stream in the wallet's feed moves no chips in the wallet's books."""
+    other = UUID("00000000-0000-4000-8000-00000000001e")
+    events = [
+        LoggedEvent(**{name: getattr(one, name) for name in LoggedEvent.__struct_fields__} | {"stream_id": other.bytes})
+        for one in paid.events
+    ]
+    forged = chained(events, chain_start(other.bytes, StreamKind.LEDGER))
+    await audit.take(ListFeed(TABLE_FEED, table.events), ListFeed(WALLET_FEED, forged))
+    found = await audit.rows("select kind, stream_id from finding where feed_id = 2 and version = 1")
+    assert ("OUT_OF_PLACE", other) in found
+    assert await audit.rows("select 1 from posted") == []
 
 
 async def test_a_payoff_to_somebody_else_is_found(audit, table, paid):

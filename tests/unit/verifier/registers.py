@@ -15,6 +15,7 @@ from diwan.core.fairness import deal
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.hashing import chain_start, feed_leaf
+from diwan.core.ledger.accounts import LEDGER_STREAM
 from diwan.core.ledger.books import Transfer
 from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
 from diwan.core.ledger.requests import Confirmation, LinkedSet
@@ -42,7 +43,7 @@ from diwan.wire.stored import prologue_event, settled_events
 from tests.unit.verifier.logs import PlayedTable, chained
 
 HOUSE = "house.test"
-LEDGER = UUID("0a1b2c3d-4e5f-5a6b-8c7d-9e0f1a2b3c4d")
+LEDGER = UUID(LEDGER_STREAM)
 LEDGER_KIND = 2
 NOW_S = 1_800_000_000
 
@@ -165,14 +166,14 @@ class House:
                             pass
         return self.ledger_stream(commits)
 
-    def ledger_stream(self, commits: Iterable[LedgerCommitted]) -> list[LoggedEvent]:
+    def ledger_stream(self, commits: Iterable[LedgerCommitted], stream: UUID = LEDGER) -> list[LoggedEvent]:
         """The stored events of commits."""
         events = []
         for commit in commits:
             one = encode(commit, nonce=self.rng.randbytes(16))
             events.append(
                 LoggedEvent(
-                    stream_id=LEDGER.bytes,
+                    stream_id=stream.bytes,
                     version=0,
                     event_id=self.rng.randbytes(16),
                     command_id=self.rng.randbytes(16),
@@ -185,7 +186,7 @@ class House:
                     hash=b"",
                 )
             )
-        return chained(events, chain_start(LEDGER.bytes, LEDGER_KIND))
+        return chained(events, chain_start(stream.bytes, LEDGER_KIND))
 
     def commits(self) -> list[LedgerCommitted]:
         """What the wallet's stream says."""

@@ -976,6 +976,14 @@ def the_wallet_posts_the_hand_twice(case):
     return posted(case, lambda commits, at: [*commits, commits[at]]), None
 
 
+@forgery("STREAM_DIFFERS")
+def the_chips_are_posted_in_a_ledger_of_their_own(case):
+    """An insider shows a payment that the wallet's books never had."""
+    posted(case, lambda commits, _at: commits)  # A hand for which nothing was posted has no such forgery.
+    case.house.ledger = case.house.ledger_stream(case.house.commits(), stream_of(7))
+    return case.lines(), None
+
+
 @forgery("POSTINGS_MISSING", verdict=OPEN)
 def the_wallet_posts_nothing(case):
     return posted(case, lambda commits, at: [*commits[:at], *commits[at + 1 :], commit_of([], 0)]), None
