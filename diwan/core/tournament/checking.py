@@ -130,8 +130,18 @@ def _entry_rules(config: TournamentConfig) -> Rules:
     yield "entries.add_on_price", 0 <= terms.add_on_price <= STACK_MAX // FIELD_MAX, "chips"
     add_on = not terms.has_add_on or 1 <= terms.add_on_chips <= 10 * config.starting_stack
     yield "entries.add_on_chips", add_on, "up to ten stacks"
+    yield from _total_rules(config)
     yield "bots.up_to", 0 <= config.bots.up_to <= config.players_max, "0 to players_max"
     yield "bots.after_ms", 0 <= config.bots.after_ms <= LEVEL_MS_MAX, "0 to a day"
+
+
+def _total_rules(config: TournamentConfig) -> Rules:
+    """Yield that whatever is bought by everybody adds up to what clients read exactly and tables and wallet take."""
+    terms = config.entries
+    chips = config.starting_stack + terms.rebuys * terms.rebuy_chips + terms.has_add_on * terms.add_on_chips
+    yield "entries.rebuys", chips * config.players_max <= STACK_MAX, "stacks that all add up exactly"
+    price = config.entry + config.fee + terms.rebuys * terms.rebuy_price + terms.has_add_on * terms.add_on_price
+    yield "entries.rebuy_price", price * config.players_max < STACK_MAX, "a pool that the wallet takes"
 
 
 def _payout_rules(config: TournamentConfig) -> Rules:
@@ -198,4 +208,6 @@ def _multiplier_rules(config: TournamentConfig) -> Rules:
         yield "multipliers", 0 <= line.level_ms <= (LEVEL_MS_MAX if by_time else 0), "a level's length, or 0"
     most = max([line.times for line in config.multipliers])
     yield "multipliers", most * max(config.entry, 1) <= STACK_MAX // 4, "a pool that clients read exactly"
+    all_weights = sum(spin.weights_of(config.multipliers))
+    yield "multipliers", all_weights <= STACK_MAX, "weights whose sum can be drawn from and is read exactly"
     yield "multipliers", spin.has_mean(config.multipliers), f"a mean of exactly {spin.MEAN}"

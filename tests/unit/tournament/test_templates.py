@@ -9,6 +9,7 @@ from msgspec.structs import replace
 import diwan.core.tournament
 from diwan.core.decider import Rejected
 from diwan.core.hand.settings import HandSettings, SarabSettings
+from diwan.core.limits import STACK_MAX
 from diwan.core.tournament import spin
 from diwan.core.tournament.checking import checked, checked_to_announce, usual_final_table
 from diwan.core.tournament.settings import (
@@ -23,6 +24,7 @@ from diwan.core.tournament.settings import (
     TournamentConfig,
 )
 from tests.property.tournament_fields import a_spin, ladder, scheduled, sit_and_go
+from tests.property.tournament_sim import START_MS
 
 FOLDER = Path(diwan.core.tournament.__file__).parent / "templates"
 SHIPPED = sorted(path.stem for path in FOLDER.glob("*.toml"))
@@ -159,3 +161,28 @@ def test_a_scheduled_tournament_is_announced_with_its_start_only():
         checked_to_announce(config)
     assert refused.value.facts["setting"] == "entries.starts_at_ms"
     assert checked_to_announce(replace(config, entries=EntryTerms(starts_at_ms=1))).entries.starts_at_ms == 1
+
+
+def times_of_the_same_weight(weight):
+    return tuple(Multiplier(times=times, weight=weight) for times in (2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        a_spin(multipliers=times_of_the_same_weight(2**63 - 1)),
+        scheduled(entry=STACK_MAX // 10_000, fee=STACK_MAX // 10_000),
+        scheduled(
+            starting_stack=STACK_MAX // 50_000,
+            entries=EntryTerms(
+                starts_at_ms=START_MS + 60_000, late_levels=1, rebuys=100, rebuy_chips=STACK_MAX // 50_000
+            ),
+        ),
+    ],
+)
+def test_numbers_that_add_up_to_more_than_can_be_drawn_paid_or_dealt_are_refused(config):
+    with pytest.raises(Rejected) as refused:
+        checked(config)
+
+    assert refused.value.reason == "SETTING_INVALID"
+    checked(a_spin(multipliers=times_of_the_same_weight(2**51)))
