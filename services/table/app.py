@@ -90,14 +90,15 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         stack.push_async_callback(feed_task.close)
         feed = Feed(database, FEED_ID)
         consumer = Consumer(CONSUMER, FEED_ID, database, feed, projections.apply, silence_seconds=PROJECTION_SECONDS)
-        consumer.start()
-        stack.push_async_callback(consumer.close)
         wallet = await _wallet(settings, stack)
         index, names, buy_ins = Index(database), Names(database), BuyIns(wallet)
         standing = Standing(database, store)
         tables = Tables(store, vault, index, buy_ins, names, settings.instance, standing)
         with _uncollected():
             await tables.begin()
+        # Behind the tables: what the indexes missed can wait, open hands cannot.
+        consumer.start()
+        stack.push_async_callback(consumer.close)
         pace = Pace()
         exclusions = Exclusions(database, clock.now_ms)
         tables_max = settings.tables_per_player_max
