@@ -36,8 +36,9 @@ def command_of(event: HandEvent, version: int) -> HandCommand | None:
     it never stands first in its batch, so ask only about first events, or compare batch with batch.
     """
     match event:
-        case Acted(decided_by="clock"):
-            return ExpireClock(event.seat, event.turn, version, event.received_at_ms)
+        case Acted(decided_by="clock" | "system"):
+            # The room does for who leaves what the clock would (A11), and nothing else.
+            return ExpireClock(event.seat, event.turn, version, event.received_at_ms, event.decided_by)
         case Acted():
             if event.is_sarab:
                 return AllIn(event.seat, event.turn, version, event.received_at_ms)

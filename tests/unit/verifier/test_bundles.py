@@ -9,6 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from diwan.core.hand.commands import ExpireClock
+from diwan.core.hand.events import Acted
+from diwan.core.hand.inverse import command_of
 from diwan.core.table.events import SeatFunded
 from diwan.core.transparency.note import KeyType
 from diwan.history.bundle import FORMAT, BundleError, KnownTree, PathWriter, read_bundle
@@ -147,6 +150,13 @@ def test_chips_that_were_never_bought_are_found_in_a_tables_bundle_alone():
     assert report.verdict is FALSE
     assert report.findings[0].version == table.events[at].version
     assert verified(house.bundle(table.hand_ids[1])).is_verified
+
+
+@pytest.mark.parametrize("decider", ["clock", "system"])
+def test_whatever_is_said_of_the_clock_or_the_room_is_held_against_what_they_do(decider):
+    """A11: for who leaves the room does what the clock would; a bet that is called the room's is no bet of anybody."""
+    acted = Acted(seat=2, kind="raise", to=60, added=60, is_all_in=False, turn=7, decided_by=decider, received_at_ms=5)
+    assert command_of(acted, 9) == ExpireClock(2, 7, 9, 5, decider)
 
 
 def test_without_keys_nobody_vouches_for_the_register():
