@@ -78,8 +78,11 @@ async def gather(wanted: Wanted, hand_ids: Sequence[str], client_of: ClientOf) -
         _take(events, record, opened)
     whole = {"tournament": audit.tournament_record, "table": audit.table_record}.get(wanted.about)
     if whole is not None:
+        # A table plays on meanwhile: a hand that has ended since has no line, so the story stops at the last that has.
+        newest = max((hand.last_version for hand in hands), default=0)
         async for one in whole(wanted.subject):
-            _place(events, one, logged_event(one.event))
+            if wanted.about != "table" or one.event.version <= newest:
+                _place(events, one, logged_event(one.event))
     return await _with_proofs(wanted, audit, hands, events, ends)
 
 

@@ -73,6 +73,7 @@ async def test_a_hand_is_exported_by_every_lens_and_verified_with_the_houses_key
 async def test_a_bundle_of_a_table_holds_all_its_hands(stack):
     async with client_of(stack, "op", Role.OPERATOR) as client, played_table(stack, client) as table_id:
         hands = await ended_hands(client, table_id, 3)
+        await ended_hands(client, table_id, len(hands) + 2)  # play goes on while a bundle is made
         policy = parse_policy(await client.audit.register_policy())
         lines = await bundle_of(stack, client, table_id, about="table", hands=hands)
         report, _ = verify_bundle(lines, policy)

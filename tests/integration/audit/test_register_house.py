@@ -91,6 +91,7 @@ async def test_a_checkpoint_for_the_drawer_is_trusted_by_the_policy_that_the_hou
 
 async def test_witness_and_audit_killed_in_mid_play_go_on_where_they_were(stack):
     async with connect(stack.places.services, stack.token("op", Role.OPERATOR)) as client:
+        await proofs_of(client, 1, seconds=60)
         before = await client.audit.checkpoint(TABLE_FEED)
         for name in ("witness", "audit"):
             os.kill(stack.child(name).pid, signal.SIGKILL)

@@ -28,7 +28,7 @@ def match_config(**terms):
         "hand": {
             "game": "sarab",
             "decision_seconds": 1,
-            "sarab": {"forced_bets": [10, 40, 100], "deals_per_level": 2, "void_antes": "carry"},
+            "sarab": {"forced_bets": [20, 100, 200], "deals_per_level": 1, "void_antes": "carry"},
         },
         "seats": 3,
         "pause_ms": 1,

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.integration.table.house import a_house, prepare
+from tests.integration.table.house import a_house, keys_in, prepare
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,9 @@ def database(postgres, request):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Where keys are kept: as long as the database, or nobody could unwrap what lies in it."""
-    return tmp_path_factory.mktemp("keys")
+    folder = tmp_path_factory.mktemp("keys")
+    keys_in(folder)
+    return folder
 
 
 @pytest.fixture

@@ -384,7 +384,7 @@ def world(postgres, template):
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("stories", [25, pytest.param(500, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("stories", [12, pytest.param(500, marks=pytest.mark.soak)])
 def test_the_wallet_and_a_second_ledger_agree_on_everything(world, stories):
     """L1-L7: retries, holds and their ends, linked sets, reversals, refunds, freezing, policies, restarts."""
     run_state_machine_as_test(
