@@ -118,6 +118,7 @@ def test_the_set_is_the_best_of_all_legal_ones(wheel):
     assert found.units == pytest.approx(value_of_set(found.rows, rules))
 
 
+@pytest.mark.soak
 def test_opponents_are_taken_for_such_who_set_like_this():
     """The rows in `capsa_rivals` are those of the policy itself: each quarter of them holds a quarter of its rows."""
     chance = random.Random(11)
@@ -137,6 +138,7 @@ def test_opponents_are_taken_for_such_who_set_like_this():
             assert span[0] - 0.07 <= quarter / 4 <= span[1] + 0.07
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("players", [2, 4])
 def test_it_wins_from_careless_players_and_from_the_servers_arrangement(players):
     """Given some hundred hands, then what is won per hand lies clearly above zero (CS-29 is legal, not good)."""

@@ -148,6 +148,7 @@ async def retries_without_end(house, backend, amal):
     await until("the chips are home", lambda: has(amal, GRANT))
 
 
+@pytest.mark.soak
 async def test_one_balance_is_spent_once_however_it_is_asked_for(tmp_path):
     """One house for all, since each must leave it as it was; then every check of the demo on the whole of it."""
     async with (

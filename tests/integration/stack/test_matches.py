@@ -28,7 +28,7 @@ def match_config(**terms):
         "hand": {
             "game": "sarab",
             "decision_seconds": 1,
-            "sarab": {"forced_bets": [20, 100, 200], "deals_per_level": 1, "void_antes": "carry"},
+            "sarab": {"forced_bets": [10, 40, 100], "deals_per_level": 2, "void_antes": "carry"},
         },
         "seats": 3,
         "pause_ms": 1,
@@ -42,6 +42,7 @@ async def is_over(client, table_id):
     return (await client.tables.get(table_id)).is_closed
 
 
+@pytest.mark.soak
 async def test_a_match_of_bots_and_an_absent_player_is_played_out_and_every_chip_is_accounted_for(tmp_path):
     """SB-4, SB-38: who is away pays the forced bet and is played by the clock; prizes are the entries."""
     stack = Stack(tmp_path, report=lambda *_: None, overrides=DEMO_SETTINGS)

@@ -76,6 +76,7 @@ async def test_a_kept_seat_is_refused_to_bots_and_others(house):
         await second.sit_down(table_id, 100)
 
 
+@pytest.mark.soak
 async def test_a_seat_that_nobody_comes_for_goes_to_the_next_in_line_by_the_clock(house):
     eve, fay = someone("eve"), someone("fay")
     table_id, _ = await full(house, hold_seconds=11, pause_ms=600_000)
