@@ -25,7 +25,7 @@ class Notices(Lasting):
                 return message.notice
 
     async def caught_up(self) -> int:
-        """Return the cursor once the server says that there is nothing for now; notices before it are passed over."""
+        """Return the cursor once the server says that there is nothing more at the moment; notices before it are passed over."""
         while True:
             message = await self._message()
             if message.WhichOneof("message") == "heartbeat":

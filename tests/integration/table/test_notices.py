@@ -42,7 +42,7 @@ async def next_of(notices, player, kind, seconds=5.0):
 
 
 async def story_of(house, after, players, seconds=5.0):
-    """Return all notices for some players from a cursor to where the server says that there is nothing for now."""
+    """Return all notices for some players from a cursor to where the server says that there is nothing more at the moment."""
     told = []
     metadata = house.metadata("phones", Role.SERVICE)
     request = notices_pb2.WatchNoticesRequest(after_cursor=after, players=players)
