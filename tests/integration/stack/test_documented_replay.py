@@ -43,7 +43,7 @@ async def a_hand(house):
             await client.tables.stand_up(table.table_id)
         await operator.tables.close(table.table_id)
         async with asyncio.timeout(20):
-            while not [hand async for hand in operator.audit.find_hands({"players": ["amal"]})]:  # noqa: ASYNC110  (another process knows when)
+            while found[0] not in [hand.hand_id async for hand in operator.audit.find_hands({"players": ["amal"]})]:  # noqa: ASYNC110  (another process knows when)
                 await asyncio.sleep(0.05)
     return found
 
