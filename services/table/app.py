@@ -30,6 +30,7 @@ from diwan.core.evaluation import evaluate
 from services.table import projections
 from services.table.api import TableServicer
 from services.table.clock import TableClock
+from services.table.codes import Guesses
 from services.table.creating import Creation
 from services.table.directing import TournamentTableServicer
 from services.table.exclusions import Exclusions
@@ -105,7 +106,8 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         seats = Seats(tables, store, index, buy_ins, pace, exclusions, tables_per_player_max=tables_max)
         openings = Openings(tables, store, vault)
         hands = Hands(tables, openings, store, index)
-        hosts = Hosts(tables, index, names, pace, clock.now_ms, hosted_max=settings.tables_per_host_max)
+        guesses = Guesses(database, clock.now_ms)
+        hosts = Hosts(tables, index, names, pace, guesses, clock.now_ms, hosted_max=settings.tables_per_host_max)
         creation = Creation(tables, index, hosts, store, clock.now_ms)
         lobby = Lobby(tables, index, clock.now_ms)
         board = NoticeBoard(feed, index, lambda: consumer.last_seq, clock.now_ms)

@@ -62,7 +62,15 @@ class Hosts:
     """Answers hosts and guests. All raise `Rejected`."""
 
     def __init__(
-        self, tables: Tables, index: Index, names: Names, pace: Pace, now_ms: Callable[[], int], *, hosted_max: int
+        self,
+        tables: Tables,
+        index: Index,
+        names: Names,
+        pace: Pace,
+        guesses: Guesses,
+        now_ms: Callable[[], int],
+        *,
+        hosted_max: int,
     ) -> None:
         self._tables = tables
         self._index = index
@@ -70,7 +78,7 @@ class Hosts:
         self._pace = pace
         self._now_ms = now_ms
         self._hosted_max = hosted_max
-        self._guesses = Guesses()
+        self._guesses = guesses
         self._opening: Counter[str] = Counter()
         self._tables_by_code: OrderedDict[bytes, UUID] = OrderedDict()
 
@@ -223,14 +231,15 @@ class Hosts:
         """Become a guest by a code; whatever is wrong with it is INVITATION_REQUIRED, and counts as a guess."""
         player = call.caller.acting_player(request.on_behalf_of)
         fields.request_id(request.request_id)
-        self._guesses.check(player)
-        try:
-            return await self._joined(request, call, player)
-        except Rejected as refusal:
-            if refusal.reason in {"INVITATION_REQUIRED", "TABLE_NOT_FOUND"}:
-                self._guesses.was_wrong(player)
-                raise Rejected("INVITATION_REQUIRED") from None
-            raise
+        async with self._guesses.trying(player):
+            try:
+                return await self._joined(request, call, player)
+            except Rejected as refusal:
+                if refusal.reason in {"INVITATION_REQUIRED", "TABLE_NOT_FOUND"}:
+                    # Counted before it is told, or who asks quickly would not be counted in time.
+                    await self._guesses.was_wrong(player)
+                    raise Rejected("INVITATION_REQUIRED") from None
+                raise
 
     async def _joined(self, request: pb.JoinTableRequest, call: Call, player: str) -> pb.JoinTableResponse:
         code_hash = hash_of(request.code)

@@ -1,5 +1,6 @@
 """The table service in this process on memory: its own servicer, actors and streams; no database and no network."""
 
+import contextlib
 import random  # noqa: TID251  (tests may use chance)
 import time
 from uuid import uuid4
@@ -201,6 +202,14 @@ class RichWallet:
         pass
 
 
+class NoGuesses:
+    def trying(self, _player):
+        return contextlib.nullcontext()
+
+    async def was_wrong(self, _player):
+        pass
+
+
 class NoLimit(Pace):
     def take(self, player):
         pass
@@ -218,7 +227,7 @@ class Room:
         self.tables = Tables(self.store, self.vault, index, buy_ins, Names(), "soak", standing)
         openings = Openings(self.tables, self.store, self.vault)
         hands = Hands(self.tables, openings, self.store, index)
-        hosts = Hosts(self.tables, index, Names(), pace, now_ms, hosted_max=9)
+        hosts = Hosts(self.tables, index, Names(), pace, NoGuesses(), now_ms, hosted_max=9)
         self.servicer = TableServicer(
             self.tables,
             Seats(self.tables, self.store, index, buy_ins, pace, NoExclusions(), tables_per_player_max=9),

@@ -11,10 +11,12 @@ import pytest
 from diwan.api.event.v1 import event_pb2, hand_pb2, table_pb2
 from diwan.api.table.v1 import hosting_pb2, lobby_pb2
 from diwan.chassis.access import Role
+from diwan.chassis.database import Database
 from diwan.client import DiwanError, connect
-from services.table.codes import WRONG_MAX, hash_of
+from diwan.core.decider import Rejected
+from services.table.codes import WINDOW_SECONDS, WRONG_MAX, Guesses, hash_of
 from tests.integration.table.gamers import verified
-from tests.integration.table.house import Seat, a_house, error_of, has_decision, player_of
+from tests.integration.table.house import PASSWORDS, Seat, a_house, error_of, has_decision, player_of
 from tests.integration.table.test_looking_back import eventually
 
 
@@ -267,6 +269,81 @@ async def test_guesses_are_counted_and_all_answered_alike(house):
             assert await reason_of(guesser.private.join(guess)) == "INVITATION_REQUIRED"
         assert await reason_of(guesser.private.join(code)) == "RATE_LIMITED", "the right one neither"
         assert (await guest.private.join(code)).table_id == table_id, "others are not held up"
+
+
+async def test_many_guesses_at_once_are_counted_too(house):
+    """P12: given one guess less than is allowed, when any number is tried at once, then one more is tried and no other."""
+    async with clients(house, someone("eve")) as (guesser,):
+        for _ in range(WRONG_MAX - 1):
+            assert await reason_of(guesser.private.join("nonsense")) == "INVITATION_REQUIRED"
+        tried = await asyncio.gather(*(reason_of(guesser.private.join("nonsense")) for _ in range(8)))
+        assert sorted(tried).count("INVITATION_REQUIRED") <= 1
+        assert set(tried) <= {"INVITATION_REQUIRED", "RATE_LIMITED"}
+
+
+@contextlib.asynccontextmanager
+async def counting(postgres, database, now_ms):
+    """Wrong codes as a process that has just begun counts them."""
+    opened = await Database.open(postgres.url("table_rw", PASSWORDS["table_rw"], database))
+    try:
+        yield Guesses(opened, now_ms)
+    finally:
+        await opened.close()
+
+
+async def is_let_try(guesses, player):
+    with contextlib.suppress(Rejected):
+        async with guesses.trying(player):
+            return True
+    return False
+
+
+async def test_neither_a_restart_nor_another_process_forgets_a_wrong_code(postgres, database):
+    """P12: given wrong codes named at two processes, when a third begins, then all count, until their time is over."""
+    eve, now = someone("eve"), [1_000_000_000]
+    async with (
+        counting(postgres, database, lambda: now[0]) as one,
+        counting(postgres, database, lambda: now[0]) as other,
+    ):
+        for number in range(WRONG_MAX):
+            guesses = (one, other)[number % 2]
+            assert await is_let_try(guesses, eve)
+            await guesses.was_wrong(eve)
+            now[0] += 1000
+    async with counting(postgres, database, lambda: now[0]) as third:
+        assert not await is_let_try(third, eve)
+        assert await is_let_try(third, someone("ann")), "others are not held up"
+        now[0] += (WINDOW_SECONDS - WRONG_MAX) * 1000
+        assert await is_let_try(third, eve), "the first one counts no more"
+        await third.was_wrong(eve)
+        assert not await is_let_try(third, eve), "the others do"
+
+
+async def test_a_right_code_writes_nothing_and_old_guesses_go(house, postgres, database):
+    hal, ann, eve = someone("hal"), someone("ann"), someone("eve")
+    async with clients(house, hal, ann, eve) as (host, guest, guesser), rows_of(postgres, database) as rows:
+        table_id = await opened(host)
+        code = (await host.private.create_code(table_id)).code
+        assert (await guest.private.join(code)).table_id == table_id
+        assert await reason_of(guesser.private.join("nonsense")) == "INVITATION_REQUIRED"
+        assert await rows("select cardinality(wrong_at_ms) from join_guess where player = $1", ann) == []
+        assert await rows("select cardinality(wrong_at_ms) from join_guess where player = $1", eve) == [(1,)]
+        async with counting(postgres, database, lambda: 2**50) as later:
+            await later.was_wrong(ann)
+        assert await rows("select player from join_guess where player = any($1)", [ann, eve]) == [(ann,)]
+
+
+@contextlib.asynccontextmanager
+async def rows_of(postgres, database):
+    connection = await asyncpg.connect(postgres.url("postgres", postgres.password, database))
+
+    async def rows(query, *values):
+        return [tuple(row) for row in await connection.fetch(query, *values)]
+
+    try:
+        yield rows
+    finally:
+        await connection.close()
 
 
 async def test_a_code_is_found_after_a_restart(postgres, database, folder):
