@@ -99,6 +99,7 @@ def public_view(state: TableState, cards: Cards, *, names: Mapping[str, str], ne
         is_closed=state.is_closed,
         host=state.hosting.host,
         is_paused=state.hosting.is_paused,
+        paused_until_ms=state.hosting.paused_until_ms,
         waiting=tuple([WaitingView(each.player, each.seat, each.until_ms) for each in state.line.waiters]),
         capsa=capsa_table_view(state),
         match=None if state.config.match is None else match_view(state),

@@ -261,6 +261,7 @@ class TableView(Struct, frozen=True):
     is_closed: bool
     host: str = ""  # of a private table
     is_paused: bool = False
+    paused_until_ms: int = 0
     waiting: tuple[WaitingView, ...] = ()
     capsa: CapsaTableView | None = None
     match: MatchView | None = None  # of a match's table

@@ -41,6 +41,8 @@ def describe_hosting(event: HostingEvent) -> str:
             return f"has {host} as its host, {'after' if cause == 'left' else 'by'} {by}"
         case TablePaused(paused_by=by):
             return f"pauses, by {by}"
+        case TableResumed(is_by_clock=True):
+            return "goes on: the time of the pause is over"
         case TableResumed(resumed_by=by):
             return f"goes on, by {by}"
         case SettingsChanged(changed_by=by):

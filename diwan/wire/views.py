@@ -117,6 +117,7 @@ def _write_around_seats(message: pb.TableView, shown: view.TableView) -> None:
         message.host = shown.host
     if shown.is_paused:
         message.is_paused = True
+        message.paused_until_ms = shown.paused_until_ms
     for each in shown.waiting:
         message.waiting.add(player=each.player, seat=each.seat, until_ms=each.until_ms)
     if shown.capsa is not None:
@@ -276,6 +277,7 @@ def read_table_view(message: pb.TableView) -> view.TableView:
         is_closed=message.is_closed,
         host=message.host,
         is_paused=message.is_paused,
+        paused_until_ms=message.paused_until_ms,
         waiting=tuple(
             view.WaitingView(each.player, each.seat if each.HasField("seat") else None, each.until_ms)
             for each in message.waiting

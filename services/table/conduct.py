@@ -10,6 +10,7 @@ from diwan.core.hand.commands import MoveDeadline, ReleaseRunout, VoidHand
 from diwan.core.hand.state import NOBODY, LiveHand
 from diwan.core.table.commands import CloseTable, CommitSecret, CommitSeeds, RecordRefusals, StandUp, StartNextHand
 from diwan.core.table.games import plan_next_hand
+from diwan.core.table.hosting.commands import ExpirePause
 from diwan.core.table.planning import NextHand
 from diwan.core.table.playing import OpenClock, expiry, is_well_begun, live_of, open_clock
 from diwan.core.table.state import TableState
@@ -116,13 +117,14 @@ class Conduct:
         state = self._actor.state
         if state.is_closed:
             return None
-        due = self._wanted_ms(state)
-        if (held := self._hold_due_ms(state)) is not None:
-            due = held if due is None else min(due, held)
-        given_up = self._actor.presence.given_up_ms(state)
-        if given_up is not None:
-            due = given_up if due is None else min(due, given_up)
-        return None if due is None else max(due, self._not_before_ms)
+        wanted = (
+            self._wanted_ms(state),
+            self._hold_due_ms(state),
+            _pause_due_ms(state),
+            self._actor.presence.given_up_ms(state),
+        )
+        dues = [each for each in wanted if each is not None]
+        return max(min(dues), self._not_before_ms) if dues else None
 
     def _wanted_ms(self, state: TableState) -> int | None:
         if state.is_running:
@@ -176,6 +178,8 @@ class Conduct:
         if wanted is None or now < wanted:
             if (held := self._hold_due_ms(state)) is not None and now >= held:
                 await self._expire_hold(state, now)
+            elif (paused := _pause_due_ms(state)) is not None and now >= paused:
+                await actor.by_itself(ExpirePause(now))
             else:
                 await self._give_up_seats(state, now)
             return
@@ -311,6 +315,12 @@ def _held_until_ms(state: TableState) -> int:
     """Return until when the rest of the running hand's board is held at most (RP-8), 0 where it is not."""
     hand = state.hand
     return hand.held_until_ms if state.is_running and isinstance(hand, LiveHand) else 0
+
+
+def _pause_due_ms(state: TableState) -> int | None:
+    """Return when a pause ends by itself, None where there is none that does; whatever closes has an end already."""
+    until_ms = state.hosting.paused_until_ms
+    return until_ms if until_ms and not state.is_closing else None
 
 
 def _lacks_secret(state: TableState) -> bool:

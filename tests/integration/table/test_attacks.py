@@ -12,8 +12,10 @@ from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.client import DiwanError
 from diwan.core.hand.events import AnchorAnswered
+from diwan.core.table.hosting.events import TablePaused, TableResumed
 from diwan.wire.events import decode
 from tests.integration.table import capsa_house
+from tests.integration.table.gamers import verified
 from tests.integration.table.house import a_house, error_of, has_decision, named
 from tests.integration.table.test_match import a_match
 from tests.integration.table.test_naiko import anchored, answer_request
@@ -136,6 +138,28 @@ async def test_a_host_who_is_losing_a_match_does_not_get_the_entry_back_by_closi
         assert not (await house.view(table_id)).is_closing
         await house.call("CloseTable", pb.CloseTableRequest(request_id=rid(), table_id=table_id))
         assert (await house.view(table_id)).is_closing
+
+
+async def test_a_host_does_not_hold_a_match_for_ever(house, monkeypatch):
+    """SB-4: nobody leaves a match with the entry; a pause ends by itself, by an event, and its time is the match's."""
+    monkeypatch.setattr("diwan.core.table.hosting.decide.MATCH_PAUSE_MS_MAX", 300)
+    hal, ann = someone("hal"), someone("ann")
+    async with clients(house, hal, ann) as (host, guest):
+        terms = table_pb2.MatchTerms(starting_coins=table_pb2.Coins(dinars=2), entry_fee=500)
+        hand = {"game": "sarab", "sarab": {"forced_bets": [10]}}
+        table_id = await opened(host, hand=hand, seats=2, chips=table_pb2.CHIP_SOURCE_MATCH, match=terms)
+        await let_in(host, table_id, (ann, guest))
+        await host.sit_down(table_id, 500)
+        await host.private.set_paused(table_id, is_paused=True)
+        await guest.sit_down(table_id, 500)
+        view = await house.until(table_id, has_decision)
+        assert not view.is_paused
+        assert await reason_of(host.private.set_paused(table_id, is_paused=True)) == "PAUSE_USED_UP"
+        events = await verified(house, table_id)
+    (paused,) = [event for event in events if isinstance(event, TablePaused)]
+    (resumed,) = [event for event in events if isinstance(event, TableResumed)]
+    assert resumed.is_by_clock
+    assert resumed.resumed_at_ms >= paused.until_ms == paused.paused_at_ms + 300
 
 
 async def test_two_devices_enter_a_match_once_and_pay_once(house):

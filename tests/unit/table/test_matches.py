@@ -10,8 +10,13 @@ from diwan.core.redact import match_view, public_view
 from diwan.core.table.checking import checked
 from diwan.core.table.commands import CloseTable, RequestTopUp, SitOut, StandUp
 from diwan.core.table.config import MatchTerms, TableConfig
+from diwan.core.table.decide import decide
 from diwan.core.table.events import CarriedPotReturned, MatchEnded, SeatReleased
-from diwan.core.table.hosting.commands import ChangeSettings, Invite
+from diwan.core.table.evolve import evolve
+from diwan.core.table.games import plan_next_hand
+from diwan.core.table.hosting.commands import ChangeSettings, ExpirePause, HandOver, Invite, SetPaused
+from diwan.core.table.hosting.decide import MATCH_PAUSE_MS_MAX
+from diwan.core.table.inverse import command_of
 from diwan.core.table.matches import IDLE_DEALS_MAX
 from diwan.wire.views import read_table_view, table_view_message
 from tests.unit.table.play import Table, asking, kinds, transfer_of
@@ -247,3 +252,70 @@ def test_a_host_calls_off_a_match_until_it_begins_and_an_operator_also_after():
             assert "MatchEnded" in kinds(table.when(CloseTable("op", table.now)))
         else:
             assert kinds(table.when(CloseTable("hal", table.now)))[0] == "TableClosing"
+
+
+MINUTE = 60_000
+
+
+def among_friends():
+    table = match_of(2, host="hal", is_private=True)
+    table.when(Invite("ann", "hal", False, table.now + 1_000, table.now))  # noqa: FBT003
+    for player in ("hal", "ann"):
+        table.seat(player, amount=TERMS.entry_fee)
+    return table
+
+
+def paused(table, *, op=False):
+    return table.when(SetPaused(True, "op" if op else "hal", op, table.now))  # noqa: FBT003
+
+
+def going_on(table):
+    return table.when(SetPaused(False, "hal", False, table.now))  # noqa: FBT003
+
+
+def test_a_host_pauses_a_match_for_so_long_and_no_longer_in_however_many_parts():
+    """SB-4: nobody takes an entry out of a match, so its host must not be able to hold it for ever."""
+    table = among_friends()
+    (first,) = paused(table)
+    assert (first.until_ms, table.state.hosting.paused_until_ms) == (table.now + MATCH_PAUSE_MS_MAX, first.until_ms)
+    assert public_view(table.state, {}, names={}, next_hand_id="").paused_until_ms == first.until_ms
+    assert plan_next_hand(table.state, table.now) is None
+    table.now += 4 * MINUTE
+    (resumed,) = going_on(table)
+    assert (resumed.is_by_clock, resumed.left_ms) == (False, MATCH_PAUSE_MS_MAX - 4 * MINUTE)
+    table.now += 60 * MINUTE
+    (second,) = paused(table)
+    assert second.until_ms == table.now + MATCH_PAUSE_MS_MAX - 4 * MINUTE
+    assert table.refused(ExpirePause(second.until_ms - 1))[0] == "UNEXPECTED"
+    table.now = second.until_ms
+    (over,) = table.when(ExpirePause(table.now))
+    assert (over.resumed_by, over.is_by_clock, over.left_ms) == ("", True, 0)
+    assert plan_next_hand(table.state, table.now) is not None
+    reason, facts = table.refused(SetPaused(True, "hal", False, table.now))  # noqa: FBT003
+    assert (reason, facts) == ("PAUSE_USED_UP", {"max_ms": MATCH_PAUSE_MS_MAX})
+    state = None
+    for batch in table.batches:
+        assert decide(state, command_of(batch[0], state), table.cards) == batch
+        for event in batch:
+            state = evolve(state, event)
+
+
+def test_the_time_of_a_match_s_pauses_is_not_begun_anew_by_another_host():
+    table = among_friends()
+    paused(table)
+    table.now += MATCH_PAUSE_MS_MAX + 1  # nobody looked in time
+    (resumed,) = going_on(table)
+    assert resumed.left_ms == 0
+    table.when(HandOver("ann", "hal", False, table.now))  # noqa: FBT003
+    assert table.refused(SetPaused(True, "ann", False, table.now))[0] == "PAUSE_USED_UP"  # noqa: FBT003
+
+
+def test_a_pause_by_an_operator_or_where_everybody_may_leave_has_no_end_of_its_own():
+    table = among_friends()
+    (operator,) = paused(table, op=True)
+    assert operator.until_ms == 0
+    assert going_on(table)[0].left_ms == MATCH_PAUSE_MS_MAX, "that was none of the host's time"
+    cash = Table(host="hal", is_private=True)
+    assert paused(cash)[0].until_ms == 0
+    assert cash.refused(ExpirePause(cash.now + 10**12))[0] == "UNEXPECTED"
+    assert cash.refused(SetPaused(True, "hal", False, cash.now))[0] == "PAUSED_ALREADY"  # noqa: FBT003

@@ -87,6 +87,12 @@ class SetPaused(Struct, frozen=True):
     now_ms: int
 
 
+class ExpirePause(Struct, frozen=True):
+    """Go on: the time of a pause is over."""
+
+    now_ms: int
+
+
 class ChangeSettings(Struct, frozen=True):
     """Play by other settings from the next hand on."""
 
@@ -106,5 +112,6 @@ type HostingCommand = (
     | RemoveGuest
     | HandOver
     | SetPaused
+    | ExpirePause
     | ChangeSettings
 )

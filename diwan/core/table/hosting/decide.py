@@ -13,6 +13,7 @@ from diwan.core.table.events import SeatCause, StandUpRequested, TableEvent
 from diwan.core.table.hosting.commands import (
     AnswerInvitation,
     ChangeSettings,
+    ExpirePause,
     HandOver,
     HostingCommand,
     Invite,
@@ -46,6 +47,9 @@ INVITATIONS_MAX: Final = 500
 INVITATION_MS_MAX: Final = 30 * 24 * 3_600_000
 """An invitation or code for more than 30 days is a mistyped number."""
 
+MATCH_PAUSE_MS_MAX: Final = 10 * 60_000
+"""All pauses of a match by its host together: nobody can leave one with the entry, so nobody may be made to wait for ever."""
+
 
 def decide_hosting(state: TableState, command: HostingCommand) -> tuple[TableEvent, ...]:
     """Return the events of a request, the act first; raises `Rejected`."""
@@ -68,6 +72,8 @@ def decide_hosting(state: TableState, command: HostingCommand) -> tuple[TableEve
             return (_hand_over(state, command),)
         case SetPaused():
             return (_pause(state, command),)
+        case ExpirePause():
+            return (_go_on(state, command),)
         case ChangeSettings():
             return _change(state, command)
 
@@ -224,9 +230,33 @@ def _pause(state: TableState, command: SetPaused) -> TablePaused | TableResumed:
     _check_host(state, command)
     if command.is_paused == state.hosting.is_paused:
         raise Rejected(Reason.PAUSED_ALREADY if command.is_paused else Reason.NOT_PAUSED)
-    if command.is_paused:
-        return TablePaused(command.by, command.is_operator, command.now_ms)
-    return TableResumed(command.by, command.is_operator, command.now_ms)
+    if not command.is_paused:
+        left_ms = _pause_left_ms(state, command.now_ms)
+        return TableResumed(command.by, command.is_operator, command.now_ms, is_by_clock=False, left_ms=left_ms)
+    until_ms = 0
+    if state.config.match is not None and not command.is_operator:
+        left_ms = _pause_left_ms(state, command.now_ms)
+        if left_ms == 0:
+            raise Rejected(Reason.PAUSE_USED_UP, max_ms=MATCH_PAUSE_MS_MAX)
+        until_ms = command.now_ms + left_ms
+    return TablePaused(command.by, command.is_operator, command.now_ms, until_ms)
+
+
+def _pause_left_ms(state: TableState, now_ms: int) -> int:
+    """Return for how long the host may still pause the table, counted to now; 0 where nothing is counted."""
+    if state.config.match is None:
+        return 0
+    hosting = state.hosting
+    if hosting.paused_until_ms:
+        return max(0, hosting.paused_until_ms - now_ms)
+    return MATCH_PAUSE_MS_MAX if hosting.pause_left_ms is None else hosting.pause_left_ms
+
+
+def _go_on(state: TableState, command: ExpirePause) -> TableResumed:
+    until_ms = state.hosting.paused_until_ms
+    if not until_ms or command.now_ms < until_ms:
+        raise Rejected("UNEXPECTED", why="no pause is over")
+    return TableResumed("", is_operator=False, resumed_at_ms=command.now_ms, is_by_clock=True, left_ms=0)
 
 
 def _change(state: TableState, command: ChangeSettings) -> tuple[TableEvent, ...]:

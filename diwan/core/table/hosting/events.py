@@ -87,19 +87,25 @@ class HostChanged(Struct, frozen=True, tag=True):
 
 
 class TablePaused(Struct, frozen=True, tag=True):
-    """No new hand starts until the table is resumed; the running one is played on."""
+    """No new hand starts until the table is resumed; the running one is played on.
+
+    It ends by itself at ``until_ms``, or by somebody's word where that is 0.
+    """
 
     paused_by: str
     is_operator: bool
     paused_at_ms: int
+    until_ms: int = 0
 
 
 class TableResumed(Struct, frozen=True, tag=True):
-    """Hands start again."""
+    """Hands start again: by whose word, or by the clock. ``left_ms`` is for how long a match's host may still pause it."""
 
     resumed_by: str
     is_operator: bool
     resumed_at_ms: int
+    is_by_clock: bool = False
+    left_ms: int = 0
 
 
 class SettingsChanged(Struct, frozen=True, tag=True):

@@ -43,9 +43,9 @@ def evolve(hosting: Hosting, event: HostingEvent) -> Hosting:
             before = _with(hosting, hosting.host, "accepted") if hosting.host else hosting
             return replace(before, host=event.host)
         case TablePaused():
-            return replace(hosting, is_paused=True)
+            return replace(hosting, is_paused=True, paused_until_ms=event.until_ms)
         case TableResumed():
-            return replace(hosting, is_paused=False)
+            return replace(hosting, is_paused=False, paused_until_ms=0, pause_left_ms=event.left_ms)
         case SettingsChanged():
             return replace(hosting, settings_next=event.config)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from diwan.core.table.hosting.commands import (
     AnswerInvitation,
     ChangeSettings,
+    ExpirePause,
     HandOver,
     HostingCommand,
     Invite,
@@ -54,6 +55,8 @@ def hosting_command_of(event: HostingEvent) -> HostingCommand:
             return HandOver(event.host, event.changed_by, event.is_operator, event.changed_at_ms)
         case TablePaused():
             return SetPaused(True, event.paused_by, event.is_operator, event.paused_at_ms)  # noqa: FBT003
+        case TableResumed(is_by_clock=True):
+            return ExpirePause(event.resumed_at_ms)
         case TableResumed():
             return SetPaused(False, event.resumed_by, event.is_operator, event.resumed_at_ms)  # noqa: FBT003
         case SettingsChanged():

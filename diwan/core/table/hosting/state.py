@@ -34,6 +34,8 @@ class Hosting(Struct, frozen=True):
     invitations: tuple[Invitation, ...] = ()  # one a player, the newest last
     join_code: JoinCode | None = None
     is_paused: bool = False
+    paused_until_ms: int = 0  # 0 where only somebody's word ends it
+    pause_left_ms: int | None = None  # of a match, for its host; None until it was first resumed: all of it
     settings_next: TableConfig | None = None
 
     def invitation_of(self, player: str) -> Invitation | None:
