@@ -139,6 +139,7 @@ def _settle(batch: Batch) -> None:
 
 def _settle_entries(batch: Batch) -> None:
     registration.open_when_due(batch)
+    registration.send_bots_home(batch)
     registration.want_bots(batch)
     _start_when_due(batch)
     if batch.state.phase == "seating":
@@ -191,6 +192,8 @@ def _settle_play(batch: Batch) -> None:
         return
     handforhand.begin(batch)
     handforhand.advance(batch)
+    # A round that has ended may have brought a break, which the next one has to wait for.
+    timing.begin_level(batch)
     breaking.redraw(batch)
     running = batch.state.hand_for_hand
     if running is None or not running.is_playing:

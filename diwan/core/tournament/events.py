@@ -130,7 +130,10 @@ class EntryEnded(Struct, frozen=True, tag=True):
 
 
 class BotsWanted(Struct, frozen=True, tag=True):
-    """So many bots may enter from now on, all told (marked; the conditions said so)."""
+    """So many bots may enter from now on, all told (marked; the conditions said so).
+
+    It comes again a while after the wallet refused some. 0: nobody waits for them any more, their entries go back.
+    """
 
     count: int
     at_ms: int
@@ -496,7 +499,7 @@ class TablesLate(Struct, frozen=True, tag=True):
 class RoundEnded(Struct, frozen=True, tag=True):
     """All hands of the round are in, and who went out in it has been ranked together.
 
-    ``counted_ms`` is what the level clock is charged.
+    ``counted_ms`` is what the level clock is charged: the fixed time of a round, at most what was left before a break.
     """
 
     round_no: int

@@ -1,7 +1,8 @@
 """Hand-for-hand at the bubble (RP-8): all tables play one hand, then wait for each other.
 
-A round costs the level a fixed time whatever it took; an all-in is held face down until all tables have finished or hold
-one too; a table that takes too long is waited for no longer, but its hand still counts to its round.
+A round costs the level a fixed time whatever it took, but never a part of a break: where one is near, the clock goes to
+its beginning. An all-in is held face down until all tables have finished or hold one too; a table that takes too long is
+waited for no longer, but its hand still counts to its round.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from diwan.core.tournament.events import (
     RunoutsReleased,
     TablesLate,
 )
+from diwan.core.tournament.ladders import next_break_ms
+from diwan.core.tournament.seating import ladder_of
 from diwan.core.tournament.state import HandForHand, TournamentState
 
 RULE: Final = "RP-8"
@@ -69,13 +72,20 @@ def _pass_limit(batch: Batch) -> None:
 def _end_round(batch: Batch, running: HandForHand) -> None:
     """Charge the level with the round's fixed time: that is where the clock stands then."""
     state = batch.state
-    counted = state.config.floor.hand_clock_ms
+    counted = _charged_ms(state, running)
     clock = state.clock
     base = (clock.paused_at_ms or batch.now_ms) - running.elapsed_ms - counted
     batch.add(
         RoundEnded(running.round_no, state.left, counted, batch.now_ms),
         ClockSet(clock.clock_no + 1, base, clock.paused_at_ms, "hand_for_hand", batch.now_ms),
     )
+
+
+def _charged_ms(state: TournamentState, running: HandForHand) -> int:
+    """Return what a round takes from the clock: its fixed time, at most what is left before the next break."""
+    fixed = state.config.floor.hand_clock_ms
+    begins_ms = next_break_ms(ladder_of(state), running.elapsed_ms)
+    return fixed if begins_ms is None else min(fixed, begins_ms - running.elapsed_ms)
 
 
 def grant(batch: Batch) -> None:

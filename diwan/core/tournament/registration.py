@@ -6,6 +6,8 @@ used no longer goes back whole.
 
 from __future__ import annotations
 
+from typing import Final
+
 from diwan.core.decider import Rejected
 from diwan.core.ledger.accounts import named_id
 from diwan.core.tournament import paying, seating
@@ -31,6 +33,9 @@ from diwan.core.tournament.events import (
 )
 from diwan.core.tournament.payouts import prizes_of
 from diwan.core.tournament.state import Entrant, TournamentState
+
+BOTS_AGAIN_MS: Final = (60_000, 300_000, 900_000, 3_600_000)
+"""How long after a refusal by the wallet bots are asked for again, by how often they were; the last one for ever."""
 
 
 def enter(batch: Batch, command: Enter) -> None:
@@ -217,9 +222,16 @@ def open_when_due(batch: Batch) -> None:
 
 
 def bots_due_at(state: TournamentState) -> int | None:
-    """Return when bots are asked for, or None where they are not, or were already."""
+    """Return when bots are asked for, or None where they are not, or were already.
+
+    Where the wallet refused some, they are asked for again after a while, each time a longer one.
+    """
     bots = state.config.bots
-    if not bots.up_to or state.bots_wanted or state.phase != "registering":
+    if not bots.up_to or state.phase != "registering":
+        return None
+    if state.bots_refused:
+        return state.bot_refused_at_ms + BOTS_AGAIN_MS[min(state.bots_asked, len(BOTS_AGAIN_MS)) - 1]
+    if state.bots_wanted:
         return None
     if state.config.kind == "scheduled":
         return max(state.config.entries.starts_at_ms - bots.after_ms, state.config.entries.opens_at_ms)
@@ -233,12 +245,29 @@ def free_places(state: TournamentState) -> int:
 
 def want_bots(batch: Batch) -> None:
     """Ask for bots where seats have been free for long enough."""
-    due_at = bots_due_at(batch.state)
+    state = batch.state
+    due_at = bots_due_at(state)
     if due_at is None or batch.now_ms < due_at:
         return
-    free = free_places(batch.state)
+    free = free_places(state)
     if free > 0:
-        batch.add(BotsWanted(min(batch.state.config.bots.up_to, free), batch.now_ms))
+        batch.add(BotsWanted(min(state.config.bots.up_to, state.bots + free), batch.now_ms))
+
+
+def send_bots_home(batch: Batch) -> None:
+    """Give the bots' entries back where nobody waits for a Sit & Go or a Spin any more: they come for people (CL-6)."""
+    state = batch.state
+    if state.config.kind == "scheduled" or not state.config.bots.up_to or not state.is_open:
+        return
+    people = state.accepted + state.open_entries - state.bots
+    if state.phase != "registering" or people or not state.first_entry_at_ms:
+        return
+    batch.add(BotsWanted(0, batch.now_ms))
+    for _, entry in sorted(state.entries.items()):
+        if entry.is_bot and entry.status in {"requested", "accepted"}:
+            batch.add(EntryEnded(entry.entry_no, "withdrawn", "NOBODY_WAITS", batch.now_ms))
+            if entry.status == "accepted":
+                paying.refund(batch, entry)
 
 
 def close(batch: Batch, cause: CloseCause) -> None:

@@ -260,7 +260,9 @@ class TournamentState(Struct, frozen=True, kw_only=True):
     first_entry_at_ms: int = 0
     bots_wanted: int = 0
     bots: int = 0  # entries of bots, asked for or accepted
-    bots_refused: int = 0  # by the wallet: none comes in their place
+    bots_asked: int = 0  # how often so many were wanted
+    bots_refused: int = 0  # by the wallet since then: none comes in their place until they are wanted anew
+    bot_refused_at_ms: int = 0
     is_open: bool = False  # entries are taken
     is_closed: bool = False  # and will not be again
     breaking_order: tuple[int, ...] = ()

@@ -1,10 +1,13 @@
 """Getting in: entries by saga, withdrawals, late entries and re-entries, extra chips, bots, cancellation (TR-1 to TR-3)."""
 
+import pytest
 from msgspec.structs import replace
 
 from diwan.core.tournament import commands as c
 from diwan.core.tournament import events as e
+from diwan.core.tournament import orders as o
 from diwan.core.tournament.settings import BotTerms, EntryTerms, Payout
+from diwan.core.tournament.timing import next_due_ms
 from tests.property.tournament_fields import a_spin, scheduled, sit_and_go
 from tests.property.tournament_sim import START_MS
 from tests.unit.tournament.floor import Floor, pay_of
@@ -257,8 +260,8 @@ def test_bots_come_only_where_seats_stay_free_and_only_as_many_as_the_conditions
     assert floor.state.entrants["bot:1"].is_bot
 
 
-def test_a_bot_whose_entry_the_wallet_refuses_is_not_asked_for_again():
-    """Else a bots' account that pays nothing would be asked without end, each time in the log."""
+def test_for_a_bot_whose_entry_the_wallet_refuses_none_comes_at_once_but_after_a_while():
+    """Else a bots' account that pays nothing would be asked without end, or a Sit & Go would stand still for ever."""
     floor = Floor(sit_and_go(4, size=4, bots=BotTerms(up_to=2, after_ms=1)), 1, refused=["entry/2"])
     floor.tick(floor.now + 1)
     floor.enter("bot:1", is_bot=True)
@@ -268,10 +271,71 @@ def test_a_bot_whose_entry_the_wallet_refuses_is_not_asked_for_again():
     floor.enter("bot:2", is_bot=True)
     assert floor.state.more_bots == 0
     assert floor.refuse(floor.asks("bot:3", is_bot=True)) == "BOTS_NOT_WANTED"
-    assert floor.state.bots == 1
+    floor.tick(floor.now + 59_999)
+    assert floor.state.more_bots == 0
+    assert next_due_ms(floor.state) == floor.now + 1
+    floor.tick(floor.now + 1)
+    assert floor.state.more_bots == 1
+    floor.enter("bot:3", is_bot=True)
+    assert [each.count for each in floor.told(e.BotsWanted)] == [2, 2]
     floor.enter("ben")
-    floor.enter("cid")
     assert floor.state.phase == "playing"
+
+
+def test_bots_that_the_wallet_goes_on_refusing_are_asked_for_ever_more_rarely():
+    floor = Floor(sit_and_go(2, size=2, bots=BotTerms(up_to=1, after_ms=1)), 1)
+    floor.refused = {f"entry/{number}" for number in range(2, 9)}
+    floor.tick(floor.now + 1)
+    waits = []
+    for number in range(6):
+        floor.enter(f"bot:{number}", is_bot=True)
+        waits.append(next_due_ms(floor.state) - floor.now)
+        floor.tick(next_due_ms(floor.state))
+
+    assert [wait // 60_000 for wait in waits] == [1, 5, 15, 60, 60, 60]
+
+
+@pytest.mark.parametrize("how", ["unregisters", "is removed", "is refused"])
+def test_bots_go_home_when_the_last_person_goes_and_come_again_for_the_next(how):
+    """CL-6: they come for people; none plays a Sit & Go alone, though they may be as many as its seats."""
+    floor = Floor(sit_and_go(4, size=4, bots=BotTerms(up_to=4, after_ms=1000)))
+    floor.do(floor.asks("ann"))
+    if how != "is refused":
+        floor.obey()
+    floor.tick(floor.now + 1000) if how != "is refused" else floor.do(c.Tick(floor.now + 1000))
+    floor.do(floor.asks("bot:1", is_bot=True))
+    floor.do(floor.asks("bot:2", is_bot=True))
+    match how:
+        case "unregisters":
+            floor.done(o.Pay(floor.state.payments["entry/2"].payment, 0))
+            floor.do(c.Withdraw("ann", floor.now))
+        case "is removed":
+            floor.do(c.Remove("ann", "op", "case 17", floor.now))
+        case _:
+            floor.refused = {"entry/1"}
+    floor.obey()
+
+    assert floor.state.accepted == floor.state.open_entries == floor.state.bots == 0
+    assert {floor.state.entrants[bot].standing for bot in ("bot:1", "bot:2")} == {"none"}
+    assert pay_of(floor, "refund/2") == pay_of(floor, "refund/3") == 110
+    assert floor.refuse(floor.asks("bot:3", is_bot=True)) == "BOTS_NOT_WANTED"
+    assert next_due_ms(floor.state) is None
+    floor.enter("ben")
+    assert next_due_ms(floor.state) == floor.now + 1000
+    floor.tick(floor.now + 1000)
+    for number in range(3, 6):
+        floor.enter(f"bot:{number}", is_bot=True)
+    assert floor.state.phase == "playing"
+
+
+def test_bots_of_a_scheduled_tournament_stay_where_no_person_is():
+    """Its conditions say that it is played by bots, and when."""
+    floor = Floor(scheduled(entries=LATER, bots=BotTerms(up_to=4, after_ms=600_000)), 1, play=False)
+    floor.tick()
+    floor.enter("bot:1", is_bot=True)
+    floor.do(c.Withdraw("p0", floor.now))
+
+    assert floor.state.entrants["bot:1"].standing == "registered"
 
 
 def test_a_bots_prize_goes_to_the_bots_account():

@@ -11,7 +11,7 @@ from diwan.core.tournament import events as e
 from diwan.core.tournament import orders as o
 from diwan.core.tournament.balancing import seat_candidates
 from diwan.core.tournament.ladders import point_at
-from diwan.core.tournament.settings import EntryTerms, FloorRules, Payout
+from diwan.core.tournament.settings import Break, EntryTerms, FloorRules, Payout
 from diwan.core.tournament.timing import next_due_ms
 from tests.property.tournament_fields import ladder, scheduled, sit_and_go
 from tests.property.tournament_sim import START_MS, TOURNAMENT_ID
@@ -284,6 +284,26 @@ def test_a_round_costs_the_level_two_minutes_whatever_it_took():
     assert moved.cause == "hand_for_hand"
     assert moved.at_ms - moved.base_ms == began + 120_000
     assert all(table.clock_no == floor.state.clock.clock_no for table in floor.tables.values())
+
+
+def test_a_round_takes_nothing_of_a_break_however_short():
+    """RP-8: the two minutes of a round end where the break begins, which is as long as the conditions say."""
+    floor = bubble(ladder=ladder(breaks=tuple(Break(level, 60_000) for level in range(1, 9))))
+    for _ in range(4):  # rounds of two minutes in a level of six
+        if floor.state.is_break:
+            break
+        for number in floor.state.hand_for_hand.tables:
+            floor.hand(number, seconds=5, obey=False)
+        floor.obey()
+    began, ended = floor.told(e.LevelBegan)[-1], floor.told(e.RoundEnded)[-1]
+
+    assert (began.is_break, began.at_ms, began.ends_at_ms - began.at_ms) == (True, ended.at_ms, 60_000)
+    assert 0 < ended.counted_ms < 120_000
+    floor.tick(began.ends_at_ms - 1)
+    assert not floor.state.hand_for_hand.is_playing
+    floor.tick(began.ends_at_ms)
+    assert floor.state.hand_for_hand.is_playing
+    assert (floor.state.level_no, floor.state.is_break) == (began.level_no + 1, False)
 
 
 def test_a_grant_waits_until_the_table_has_the_clock():

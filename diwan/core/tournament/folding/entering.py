@@ -34,7 +34,7 @@ def entry_changed(state: TournamentState, event: EntryEvent) -> TournamentState:
         case RegistrationOpened():
             return replace(state, phase="registering", is_open=True)
         case BotsWanted():
-            return replace(state, bots_wanted=event.count)
+            return _bots_wanted(state, event.count)
         case EntryRequested():
             return _requested(state, event)
         case EntryAccepted():
@@ -64,6 +64,12 @@ def _requested(state: TournamentState, event: EntryRequested) -> TournamentState
         bots=state.bots + event.is_bot,
         first_entry_at_ms=state.first_entry_at_ms or (0 if event.is_bot else event.at_ms),
     )
+
+
+def _bots_wanted(state: TournamentState, count: int) -> TournamentState:
+    """Record how many may enter; none: everything is as before the first person's entry."""
+    first, asked = (state.first_entry_at_ms, state.bots_asked + 1) if count else (0, 0)
+    return replace(state, bots_wanted=count, bots_asked=asked, bots_refused=0, first_entry_at_ms=first)
 
 
 def _accepted(state: TournamentState, event: EntryAccepted) -> TournamentState:
@@ -102,6 +108,7 @@ def _ended(state: TournamentState, event: EntryWithdrawn | EntryEnded) -> Tourna
         left=state.left - counted,
         bots=state.bots - entry.is_bot,
         bots_refused=state.bots_refused + (entry.is_bot and is_refused),
+        bot_refused_at_ms=event.at_ms if entry.is_bot and is_refused else state.bot_refused_at_ms,
         removals=removals,
         pool=state.pool - entry.entry * counted,
         fees=state.fees - entry.fee * counted,
