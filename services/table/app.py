@@ -115,7 +115,7 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         servicer = TableServicer(
             tables, seats, openings, hands, lobby, hosts, creation, exclusions, board, pace, replays
         )
-        directing = TournamentTableServicer(tables, store, clock.now_ms)
+        directing = TournamentTableServicer(tables, store, exclusions, clock.now_ms)
         yield Service(
             served=[
                 Served(DESCRIPTOR.services_by_name["TableService"], servicer),

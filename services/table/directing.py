@@ -26,6 +26,7 @@ from diwan.core.table.tournament.commands import (
 from diwan.core.table.tournament.events import OrderedRelease
 from diwan.wire.table import START_NAME
 from services.table import fields
+from services.table.exclusions import Exclusions
 from services.table.ids import command_id_of
 from services.table.stream import creation
 from services.table.tables import Tables
@@ -43,8 +44,9 @@ type _Ordered = Callable[[TableState, int], TableCommand]
 class TournamentTableServicer:
     """Answers for ``TournamentTableService``."""
 
-    def __init__(self, tables: Tables, store: EventStore, now_ms: Callable[[], int]) -> None:
+    def __init__(self, tables: Tables, store: EventStore, exclusions: Exclusions, now_ms: Callable[[], int]) -> None:
         self._tables = tables
+        self._exclusions = exclusions
         self._store = store
         self._now_ms = now_ms
 
@@ -98,6 +100,18 @@ class TournamentTableServicer:
         )
         return pb.GiveOrderResponse(
             first_version=answer.first_version, last_version=answer.last_version, is_replayed=answer.is_replayed
+        )
+
+    async def GetSeatingBans(self, request: pb.GetSeatingBansRequest, _call: Call) -> pb.GetSeatingBansResponse:
+        """Tell what keeps a player from seats: who enters a tournament cannot choose with whom to sit (CL-7)."""
+        if not request.player:
+            raise Rejected("FIELD_REQUIRED", field="player")
+        kept = await self._exclusions.of(fields.player(request.player))
+        return pb.GetSeatingBansResponse(
+            is_suspended=kept.is_suspended,
+            note=kept.note,
+            until_ms=kept.until_ms,
+            apart_from=sorted(kept.apart_from),
         )
 
 

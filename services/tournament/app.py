@@ -23,7 +23,7 @@ from diwan.chassis.service import Service
 from diwan.chassis.settings import needed
 from diwan.chassis.store import EventStore
 from diwan.chassis.vault import OF_DRAWS, HandVault
-from diwan.client import connect
+from diwan.client import DiwanClient, connect
 from services.tournament import projections
 from services.tournament.api import TournamentServicer
 from services.tournament.clock import OwnClock
@@ -81,10 +81,16 @@ async def build(settings: TournamentSettings) -> AsyncIterator[Service]:
         projecting.start()
         stack.push_async_callback(projecting.close)
         index = Index(database)
-        tournaments = Tournaments(store, vault, settings.instance, index.over)
+        tournaments = Tournaments(store, vault, settings.instance, index)
         following = Following(tournaments.get)
         await database.run(following.load)
-        couriers = _couriers(settings, stack)
+        desk, wallet = _clients(settings, stack)
+        couriers = Couriers(
+            desk.send,
+            Payments(wallet.wallet).pay,
+            at_once=settings.orders_at_once,
+            alarm_seconds=settings.order_alarm_seconds,
+        )
         tournaments.listen(couriers.happened)
         await tournaments.begin()
         stack.push_async_callback(couriers.close)
@@ -97,7 +103,7 @@ async def build(settings: TournamentSettings) -> AsyncIterator[Service]:
         servicer = TournamentServicer(
             tournaments,
             Creation(tournaments, clock.now_ms),
-            Entering(tournaments, Pace()),
+            Entering(tournaments, Pace(), desk.bans_of),
             Lobby(tournaments, index, shown),
             board,
             shown,
@@ -124,7 +130,7 @@ async def operating(settings: TournamentSettings) -> AsyncIterator[Consumer]:
         vault = await _vault(settings, await _clock(database), stack)
         store = await EventStore.open(dsn, pool_size=2, application="tournament-operator")
         stack.push_async_callback(store.close)
-        tournaments = Tournaments(store, vault, settings.instance, Index(database).over)
+        tournaments = Tournaments(store, vault, settings.instance, Index(database))
         stack.push_async_callback(tournaments.hand_over)
         following = Following(tournaments.get)
         await database.run(following.load)
@@ -148,7 +154,8 @@ async def _vault(settings: TournamentSettings, clock: OwnClock, stack: AsyncExit
     return vault
 
 
-def _couriers(settings: TournamentSettings, stack: AsyncExitStack) -> Couriers:
+def _clients(settings: TournamentSettings, stack: AsyncExitStack) -> tuple[TableDesk, DiwanClient]:
+    """Return what tables and the wallet are asked by."""
     if settings.table_address is None or settings.wallet_address is None:
         raise ValueError("the settings table_address and wallet_address are needed")
     credentials = channel_credentials(settings)
@@ -156,13 +163,7 @@ def _couriers(settings: TournamentSettings, stack: AsyncExitStack) -> Couriers:
     stack.push_async_callback(tables.close)
     wallet = connect(settings.wallet_address, service_tokens(settings, "wallet"), credentials=credentials)
     stack.push_async_callback(wallet.close)
-    desk = TableDesk(tables.connection("table"))
-    return Couriers(
-        desk.send,
-        Payments(wallet.wallet).pay,
-        at_once=settings.orders_at_once,
-        alarm_seconds=settings.order_alarm_seconds,
-    )
+    return TableDesk(tables.connection("table")), wallet
 
 
 def follower(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from google.protobuf.message import Message
@@ -20,6 +20,7 @@ from diwan.wire.events import decode, type_id_of
 from services.tournament import fields
 from services.tournament.actor import Actor, Answer, Request
 from services.tournament.ids import command_id_of
+from services.tournament.tables import Bans
 from services.tournament.tournaments import Tournaments
 from services.tournament.views import own_message
 
@@ -36,9 +37,10 @@ type Make = Callable[[str, int], TournamentCommand]
 class Entering:
     """Answers players who take part."""
 
-    def __init__(self, tournaments: Tournaments, pace: Pace) -> None:
+    def __init__(self, tournaments: Tournaments, pace: Pace, bans_of: Callable[[str], Awaitable[Bans]]) -> None:
         self._tournaments = tournaments
         self._pace = pace
+        self._bans_of = bans_of
 
     async def register(self, request: pb.RegisterRequest, call: Call) -> pb.RegisterResponse:
         """Enter a player; raises `Rejected`, ENTRY_REFUSED with the wallet's reason."""
@@ -54,8 +56,10 @@ class Entering:
         self, request: pb.RegisterRequest | pb.ReEnterRequest, call: Call, *, is_again: bool
     ) -> tuple[Answer, OwnEntry | None]:
         player, actor = await self._asked(request, call)
+        bans = await self._bans_of(player)
 
         def build(state: TournamentState) -> TournamentCommand:
+            bans.check(state)
             entrant = state.entrants.get(player)
             if is_again and (entrant is None or entrant.standing == "none"):
                 raise Rejected("NOT_ENTERED", player=player)

@@ -9,6 +9,7 @@ from uuid import UUID
 import msgspec
 
 from diwan.chassis.database import Database
+from diwan.chassis.store import StreamHead
 from services.tournament.paging import NEWEST
 
 
@@ -59,6 +60,14 @@ order by created_at_ms desc, tournament_id desc limit $12
 """
 
 
+UNFINISHED: Final = """
+select s.stream_id, s.kind, s.version, s.epoch, s.head_hash, s.recorded_at_ms, s.owner,
+       coalesce(s.lease_until > now(), false) as is_leased
+from unfinished_tournament u join stream s on s.stream_id = u.tournament_id
+"""
+_IS_OVER: Final = "select is_over from tournament_index where tournament_id = $1"
+
+
 class EntryLine(msgspec.Struct, frozen=True):
     """Who has an entry."""
 
@@ -94,10 +103,14 @@ class Index:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def over(self) -> set[UUID]:
-        """Return the tournaments that are over, as far as the index has come."""
-        rows = await self._database.run(lambda c: c.fetch("select tournament_id from tournament_index where is_over"))
-        return {row["tournament_id"] for row in rows}
+    async def unfinished(self) -> list[StreamHead]:
+        """Return the streams of all tournaments that are not over, and of some that are since a moment ago."""
+        rows = await self._database.run(lambda c: c.fetch(UNFINISHED))
+        return [StreamHead(*row) for row in rows]
+
+    async def is_over(self, tournament_id: UUID) -> bool:
+        """Say whether a tournament is over, as far as the index has come."""
+        return bool(await self._database.run(lambda c: c.fetchval(_IS_OVER, tournament_id)))
 
     async def found(self, sought: Sought, after: tuple[int, UUID] | None, limit: int) -> list[Line]:
         """Return tournaments that fit, newest first."""

@@ -144,6 +144,7 @@ async def _apply_one(connection: Connection, tournament_id: UUID, event: object)
             await _set(connection, tournament_id, "phase = 'finished', is_open = false, is_over = true")
             # Late events of its tables find nobody to tell.
             await connection.execute("delete from followed_table where tournament_id = $1", tournament_id)
+            await connection.execute("delete from unfinished_tournament where tournament_id = $1", tournament_id)
 
 
 _SETS: Final = {

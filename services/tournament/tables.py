@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import Final
 from uuid import UUID
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from diwan.api.event.v1 import tournament_table_pb2
@@ -32,7 +33,7 @@ from diwan.core.tournament.orders import (
     TableOrder,
 )
 from diwan.core.tournament.settings import Level, TournamentConfig
-from diwan.core.tournament.state import Clock
+from diwan.core.tournament.state import Clock, TournamentState
 from diwan.wire.table import START_NUMBER, write_config
 from services.tournament.wallet import Unanswered
 
@@ -41,6 +42,8 @@ _DONE: Final = frozenset({"ROUND_GRANTED_ALREADY", "ORDER_OVERTAKEN"})
 
 _ASK_AGAIN: Final = frozenset({"UNKNOWN_OUTCOME", "INTERNAL", "TABLE_MOVED", "TABLE_BUSY", "SERVICE_DRAINING"})
 
+_GONE: Final = frozenset({"none", "out"})
+"""Who stands so sits at no table of the tournament any more, unless entered anew."""
 
 _NO_ID: Final = str(UUID(int=0))
 
@@ -81,6 +84,23 @@ def order_id_of(order: TableOrder) -> str:
             return numbered_id(Numbered.RUNOUT, order.hand_no)
 
 
+class Bans(Struct, frozen=True):
+    """What is in force for a player at all tables: no seat at all, with what is told then; never one beside these."""
+
+    is_suspended: bool = False
+    note: str = ""
+    until_ms: int = 0
+    apart_from: frozenset[str] = frozenset()
+
+    def check(self, state: TournamentState) -> None:
+        """Raise PLAYER_EXCLUDED where the player may not enter. Who else is meant is not told."""
+        if self.is_suspended:
+            raise Rejected("PLAYER_EXCLUDED", kind="suspended", note=self.note, until_ms=self.until_ms)
+        others = [state.entrants.get(other) for other in self.apart_from]
+        if any(other is not None and other.standing not in _GONE for other in others):
+            raise Rejected("PLAYER_EXCLUDED", kind="kept_apart")
+
+
 class TableDesk:
     """Sends orders to the table service."""
 
@@ -100,6 +120,16 @@ class TableDesk:
             if not is_final:
                 raise Unanswered(str(error)) from None
             raise Rejected(error.reason, **error.metadata) from None
+
+    async def bans_of(self, player: str) -> Bans:
+        """Return what keeps a player from seats (CL-7); raises SERVICE_UNAVAILABLE where tables do not answer."""
+        try:
+            told = await self._connection.unary(self._stub.GetSeatingBans, pb.GetSeatingBansRequest(player=player))
+        except DiwanError as error:
+            if error.is_from_server and not error.can_be_retried and error.reason not in _ASK_AGAIN:
+                raise Rejected(error.reason, **error.metadata) from None
+            raise Rejected("SERVICE_UNAVAILABLE", needed="table") from None
+        return Bans(told.is_suspended, told.note, told.until_ms, frozenset(told.apart_from))
 
     async def _open(self, tournament_id: str, config: TournamentConfig, order: OpenTable) -> None:
         request = pb.OpenTournamentTableRequest(table_id=order.table_id)

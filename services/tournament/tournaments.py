@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import UUID
 
 import structlog
 
 from diwan.chassis.alarms import raise_alarm
-from diwan.chassis.store import Conflict, EventStore, StreamHead
+from diwan.chassis.store import Conflict, EventStore
 from diwan.chassis.vault import HandVault
 from diwan.core.decider import Rejected
-from diwan.core.log import StreamKind
 from diwan.core.tournament.events import TournamentEvent
 from diwan.core.tournament.state import TournamentState
 from services.tournament.actor import Actor
 from services.tournament.draws import Draws
 from services.tournament.hub import HEARTBEAT_SECONDS
+from services.tournament.index import Index
 from services.tournament.loading import BROKEN, Loaded, folded, load
 
 RENEW_SECONDS: Final = 1.5
@@ -44,15 +44,13 @@ type Happened = Callable[[Actor, Sequence[TournamentEvent]], None]
 class Tournaments:
     """Every tournament that is not over and lives in this process, by id; those that are over can be looked at.
 
-    ``over`` says which are over as far as the projections have come, so that they need not be claimed to be known.
+    ``index`` says which are not over, and of one that is so, as far as the projections have come: it need not be claimed.
     """
 
-    def __init__(
-        self, store: EventStore, vault: HandVault, instance: str, over: Callable[[], Awaitable[set[UUID]]]
-    ) -> None:
+    def __init__(self, store: EventStore, vault: HandVault, instance: str, index: Index) -> None:
         self.store = store
         self._vault = vault
-        self._known_over = over
+        self._index = index
         # Two processes of one name, by mistake or while one is replaced, must not take each other for themselves.
         self._owner = f"{instance}{_LIFE}{secrets.token_hex(4)}"
         self._actors: dict[UUID, Actor] = {}
@@ -86,6 +84,8 @@ class Tournaments:
             self._keep(tournament_id, actor.state)
         elif actor is not None and not actor.is_gone:
             return actor
+        if tournament_id not in self._over and await self._index.is_over(tournament_id):
+            self._over.add(tournament_id)
         if tournament_id in self._over:
             raise Rejected("TOURNAMENT_OVER")
         opened = await self.open(tournament_id)
@@ -242,7 +242,7 @@ class Tournaments:
     async def _let_go_of_former_life(self) -> None:
         """Release the leases of a process of our name that has ended without a word."""
         instance = self._owner.rpartition(_LIFE)[0]
-        for head in await self._heads():
+        for head in await self._index.unfinished():
             owner = head.owner or ""
             if head.is_leased and owner.rpartition(_LIFE)[0] == instance and owner != self._owner:
                 await self.store.release_lease(head.stream_id, owner, head.epoch)
@@ -258,21 +258,12 @@ class Tournaments:
                     _log.warning("not_taken_over", tournament=str(tournament_id), error=repr(error))
 
         now = asyncio.get_running_loop().time()
-        self._over |= await self._known_over()
         wanted = [
             head.stream_id
-            for head in await self._heads()
+            for head in await self._index.unfinished()
             if head.stream_id not in self._actors
             and head.stream_id not in self._over
             and self._quarantined.get(head.stream_id, 0) <= now
             and not head.is_leased
         ]
         await asyncio.gather(*map(one, wanted))
-
-    async def _heads(self) -> list[StreamHead]:
-        heads: list[StreamHead] = []
-        after = UUID(int=0)
-        while page := await self.store.heads(StreamKind.TOURNAMENT, after):
-            heads += page
-            after = page[-1].stream_id
-        return heads

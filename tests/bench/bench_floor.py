@@ -144,7 +144,7 @@ async def cost_of_a_hand(folder):
     )
     async with a_service(folder) as (server, database, store, vault):
         tournament_id = await put_into_the_store(simulation, store, vault)
-        tournaments = Tournaments(store, vault, "bench", Index(database).over)
+        tournaments = Tournaments(store, vault, "bench", Index(database))
         couriers = Couriers(nothing, nothing, at_once=64, alarm_seconds=60.0)
         tournaments.listen(couriers.happened)
         began = time.perf_counter()

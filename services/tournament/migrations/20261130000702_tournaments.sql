@@ -66,9 +66,26 @@ create table payment_index (
 );
 comment on table payment_index is 'What players are paid, from the moment on when it is due: the wallet''s answer names the key alone.';
 
+-- What a starting owner goes through, and every few seconds afterwards: it must not grow with what has ever been played.
+create table unfinished_tournament (tournament_id uuid primary key);
+comment on table unfinished_tournament is
+    'Every tournament from the transaction of its first event on, until the projections have read its last one.';
+
+create function note_tournament() returns trigger language plpgsql as $$
+begin
+    insert into unfinished_tournament values (new.stream_id) on conflict do nothing;
+    return null;
+end $$;
+create trigger tournament_begins after insert on stream
+    for each row when (new.kind = 3) execute function note_tournament();
+
 grant select, insert, update, delete
     on followed_table, tournament_index, entry_index, table_index, payment_index to store_writer;
-grant select on followed_table, tournament_index, entry_index, table_index, payment_index to store_reader;
+grant select, insert, delete on unfinished_tournament to store_writer;
+grant select
+    on followed_table, tournament_index, entry_index, table_index, payment_index, unfinished_tournament to store_reader;
 
 -- migrate:down
-drop table payment_index, table_index, entry_index, tournament_index, followed_table;
+drop trigger tournament_begins on stream;
+drop function note_tournament();
+drop table unfinished_tournament, payment_index, table_index, entry_index, tournament_index, followed_table;

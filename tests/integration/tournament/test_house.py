@@ -1,11 +1,13 @@
 """The tournament service over gRPC, beside the real wallet, tables and bots: entries, retries, refunds, operators."""
 
 import asyncio
+import json
 import os
 import signal
 import time
 from uuid import UUID, uuid4
 
+import asyncpg
 import pytest
 from msgspec.structs import replace
 
@@ -14,10 +16,12 @@ from diwan.api.tournament.v1 import notices_pb2 as notices
 from diwan.chassis.access import Role
 from diwan.cli.demo import floor
 from diwan.cli.demo.gather import until
+from diwan.cli.stack.stack import superuser_database_url
 from diwan.client import DiwanError, new_request_id
 from diwan.core.tournament.settings import BotTerms, EntryTerms, Multiplier, TableTerms
 from diwan.verifier.tournament import verify_tournament
 from diwan.wire.stored import logged_event
+from services.tournament.index import UNFINISHED
 from tests.integration.tournament.conftest import in_an_hour, people_alone
 
 pytestmark = pytest.mark.timeout(120)
@@ -113,6 +117,51 @@ async def test_an_entry_waits_for_a_wallet_that_is_killed_under_it(house, ops):
         await until("the entry is paid for", is_in, 60)
         assert await balance_of(player) == GRANT - PRICE
         assert await house.pool(ops, tournament_id) == PRICE
+
+
+@pytest.mark.parametrize("first", [0, 1])
+async def test_a_pair_that_is_kept_apart_never_enters_one_tournament_from_either_side(house, ops, first):
+    """CL-7: where seats are drawn and moved, who may not sit together may not enter together; one who is out is gone."""
+    names = house.names(2)
+    made = await ops.tables.set_exclusion(names[0], apart_from=names[1], reason="collusion", note="not told")
+    tournament_id, other_id = await house.announced(ops), await house.announced(ops)
+    async with await house.player(names[first]) as one, await house.player(names[1 - first]) as other:
+        await one.tournaments.register(tournament_id)
+        refusal = await refused(other.tournaments.register(tournament_id))
+        assert (refusal.reason, refusal.metadata["kind"]) == ("PLAYER_EXCLUDED", "kept_apart")
+        assert names[first] not in str(refusal.metadata), "who else is meant is not told"
+        assert await balance_of(other) == GRANT
+        await other.tournaments.register(other_id)
+        await one.tournaments.unregister(tournament_id)
+        await other.tournaments.register(tournament_id)
+        assert (await refused(one.tournaments.register(tournament_id))).reason == "PLAYER_EXCLUDED"
+        await ops.tables.lift_exclusion(made.exclusion_id, reason="cleared")
+        assert (await one.tournaments.register(tournament_id)).own.status == "registered"
+
+
+async def test_both_of_a_pair_who_ask_at_once_do_not_both_get_in(house, ops):
+    """CL-7."""
+    names = house.names(2)
+    await ops.tables.set_exclusion(names[0], apart_from=names[1], reason="collusion")
+    tournament_id = await house.announced(ops)
+    async with await house.player(names[0]) as ann, await house.player(names[1]) as ben:
+        asked = [each.tournaments.register(tournament_id) for each in (ann, ben)]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [getattr(each, "reason", "") for each in answers].count("PLAYER_EXCLUDED") == 1
+    assert (await ops.tournaments.get(tournament_id)).tournament.entries == 1
+
+
+async def test_a_suspended_player_enters_nothing_and_is_told_why(house, ops):
+    """CL-7."""
+    name = house.names()[0]
+    made = await ops.tables.set_exclusion(name, reason="case 7: two accounts", note="Write to support.")
+    tournament_id = await house.announced(ops)
+    async with await house.player(name) as player:
+        refusal = await refused(player.tournaments.register(tournament_id))
+        assert refusal.reason == "PLAYER_EXCLUDED"
+        assert (refusal.metadata["kind"], refusal.metadata["note"]) == ("suspended", "Write to support.")
+        await ops.tables.lift_exclusion(made.exclusion_id, reason="cleared")
+        await player.tournaments.register(tournament_id)
 
 
 # ---- calling off, running -------------------------------------------------------------------------------------------
@@ -353,3 +402,67 @@ async def test_a_log_is_verified_and_a_restart_changes_nothing(house, ops):
         altered = [*log[:-1], replace(log[-1], body=log[-1].body[:-1] + b"\x01")]
         assert not verify_tournament(UUID(tournament_id).bytes, altered).is_verified
         await player.tournaments.unregister(tournament_id)
+
+
+# ---- what is taken over ---------------------------------------------------------------------------------------------
+
+STREAMS_BEFORE = 20_000
+
+
+async def test_what_is_over_is_neither_looked_at_nor_claimed_again(house, ops):
+    """O1: taking over costs what runs, not what ever ran, and looking at what is over makes nobody its owner."""
+    over, running = [await house.announced(ops, in_an_hour()) for _ in range(2)]
+    await ops.tournaments.cancel(over, "no power")
+    await house.comes_to(ops, over, lambda view: view.phase == "finished", "it is finished")
+    connection = await asyncpg.connect(superuser_database_url(house.stack.places, "diwan_tournament"))
+    try:
+
+        async def listed():
+            rows = await connection.fetch("select tournament_id from unfinished_tournament")
+            return {str(row["tournament_id"]) for row in rows}
+
+        async def is_struck_off():
+            return over not in await listed()
+
+        await until("it is struck off", is_struck_off)
+        assert running in await listed()
+        epoch = "select epoch from stream where stream_id = $1"
+        before = await connection.fetchval(epoch, UUID(over))
+        os.kill(house.stack.child("tournament").pid, signal.SIGKILL)
+        view = await house.comes_to(ops, over, lambda view: bool(view.version), "it is looked at")
+        assert view.phase == "finished"
+        assert await connection.fetchval(epoch, UUID(over)) == before
+
+        nodes = await plan_among(connection, STREAMS_BEFORE)
+        assert {node["Index Name"] for node in nodes if node.get("Relation Name") == "stream"} == {"stream_pkey"}
+        assert sum(node["Actual Rows"] for node in nodes if "Relation Name" in node) < STREAMS_BEFORE / 100
+    finally:
+        await connection.close()
+
+
+async def plan_among(connection, many):
+    """Return the nodes of the plan by which the unfinished are found among so many that are over; all is undone again."""
+    transaction = connection.transaction()
+    await transaction.start()
+    try:
+        await connection.execute(
+            "insert into stream (stream_id, kind, head_hash) "
+            "select gen_random_uuid(), 3, sha256(n::text::bytea) from generate_series(1, $1::int) n",
+            many,
+        )
+        listed = "select count(*) from unfinished_tournament"
+        assert await connection.fetchval(listed) > many, "listed with its stream"
+        await connection.execute(
+            "delete from unfinished_tournament where tournament_id in (select stream_id from stream where version = 0)"
+        )
+        await connection.execute("analyze stream, unfinished_tournament")
+        told = await connection.fetchval(f"explain (analyze, format json) {UNFINISHED}")
+        return list(nodes_of(json.loads(told)[0]["Plan"]))
+    finally:
+        await transaction.rollback()
+
+
+def nodes_of(node):
+    yield node
+    for below in node.get("Plans", ()):
+        yield from nodes_of(below)
