@@ -205,7 +205,7 @@ def _in_hand(state: TableState, command: _InPoker | _InCapsa, cards: Cards) -> S
 
 
 def _stakes(state: TableState, command: StakeCommand) -> Step:
-    events = pairs.decide_stake(state, state.config.capsa, command)
+    events = pairs.decide_stake(state, command)
     batch = Batch(state, {})
     batch.add(*events)
     return batch.events, batch.state

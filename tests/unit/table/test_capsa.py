@@ -13,12 +13,14 @@ from diwan.core.games.capsa.stakes import AcceptStake, EndStake, LeaveStakes, Pr
 from diwan.core.games.capsa.state import EndedCapsa, LiveCapsa
 from diwan.core.hand.commands import Act, ExpireClock, VoidHand
 from diwan.core.hand.settings import HandSettings
+from diwan.core.limits import STACK_MAX
 from diwan.core.table import capsa
 from diwan.core.table.checking import checked
 from diwan.core.table.config import TableConfig
 from diwan.core.table.decide import decide
 from diwan.core.table.evolve import evolve
 from diwan.core.table.games import able_seats, plan_next_hand
+from diwan.core.table.hosting.commands import ChangeSettings
 from diwan.core.table.inverse import command_of
 from tests.unit.table.play import TABLE_ID, Table, config, hand_id_of, kinds
 
@@ -267,6 +269,32 @@ def test_a_stake_is_refused_to_who_does_not_sit_here_or_leaves():
     table.start()
     table.stand_up("ben")
     assert table.refused(ProposeStake(0, 1, 5, table.now))[0] == "NOT_SEATED"
+
+
+def test_no_agreed_stake_and_no_change_of_settings_leaves_a_table_that_can_deal_no_hand():
+    """CS-61, H9: what two agree upon and what a host sets is looked at together, whichever comes first and counts later."""
+    unit = STACK_MAX // (28 * 3)  # the highest with M of the defaults
+    dearer = replace(SETTINGS, scoring="1-6")
+    table = CapsaTable("ann", "ben", "cid", "dan")
+
+    def change(to):
+        return ChangeSettings(replace(table.state.config, capsa=to, buy_in_min=0), "op", True, table.now)  # noqa: FBT003
+
+    table.when(ProposeStake(2, 0, unit, table.now))
+    table.when(AcceptStake(0, 2, unit, table.now))
+    reason, facts = table.refused(change(dearer))
+    assert (reason, facts["setting"]) == ("SETTING_INVALID", "capsa.pair_units")
+    table.start()
+    assert table.live.deal.seats in {(0, 1, 3), (1, 2, 3)}, "the others play on"
+    table.when(EndStake(0, 2, table.now))
+    table.when(ProposeStake(2, 0, unit, table.now))
+    table.when(change(dearer))
+    for command in (AcceptStake(0, 2, unit, table.now), ProposeStake(1, 0, unit, table.now)):
+        reason, facts = table.refused(command)
+        assert (reason, facts["setting"]) == ("SETTING_INVALID", "pair_units")
+    table.play_out()
+    table.start()
+    assert table.live.deal.started.settings.scoop_bonus == 3
 
 
 def test_every_act_leads_back_to_its_command():

@@ -39,6 +39,7 @@ from diwan.core.table.hosting.events import (
     TableResumed,
 )
 from diwan.core.table.hosting.state import Invitation
+from diwan.core.table.pairs import fits
 from diwan.core.table.state import SeatState, TableState
 
 INVITATIONS_MAX: Final = 500
@@ -278,7 +279,9 @@ def _what_stays(state: TableState, config: TableConfig) -> tuple[tuple[str, bool
     last = max([*[seat.seat for seat in state.seats], *state.line.held], default=-1)
     naiko, naiko_before = config.hand.naiko, before.hand.naiko
     keeps_destellos = naiko is None or naiko_before is None or naiko.max_destellos >= naiko_before.max_destellos
+    has_stakes = config.capsa is None or fits(config.capsa, state.stakes)
     return (
+        ("capsa.pair_units", has_stakes, "a stake that a pair has agreed upon stays"),
         ("hand.game", config.game == before.game, "the game stays"),
         ("chips", config.chips == before.chips == "wallet", "the terms of a match stay"),
         ("start", config.start == before.start, "how hands start stays"),
