@@ -9,7 +9,15 @@ from msgspec.structs import replace
 
 from diwan.core.decider import Rejected
 from diwan.core.fairness import SEED_BYTES
-from diwan.core.hand.events import BoardDealt, CardsShown, TurnBegan
+from diwan.core.games.capsa.arrangement import server_arrangement
+from diwan.core.games.capsa.commands import AnswerCall, LockSet, SaveDraft, Unlock
+from diwan.core.games.capsa.events import AnswerAsked, Arrangement, CapsaStarted, NaturalShown, SetsShown, SettingBegan
+from diwan.core.games.capsa.settings import CapsaSettings
+from diwan.core.games.capsa.stakes import AcceptStake, EndStake, ProposeStake
+from diwan.core.games.capsa.state import LiveCapsa
+from diwan.core.games.capsa.unseen import PartlySeen
+from diwan.core.hand.commands import MoveDeadline
+from diwan.core.hand.events import BoardDealt, CardsShown, HandEnded, HandStarted, TurnBegan
 from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
 from diwan.core.table.commands import (
     ClaimTable,
@@ -23,6 +31,7 @@ from diwan.core.table.decide import decide
 from diwan.core.table.events import CarriedPotReturned, RefusalCount, SeatFunded, SeatReleased
 from diwan.core.table.evolve import evolve
 from diwan.core.table.inverse import command_of
+from diwan.core.table.playing import expiry, open_clock
 from tests.unit.table.play import Table, asking, transfer_of
 
 CARRY = SarabSettings(forced_bets=(2,), void_antes="carry", no_fold_at_or_below=0)
@@ -33,6 +42,8 @@ GAMES = (
     HandSettings(game="naiko", naiko=NaikoSettings()),
     HandSettings(game="naiko", naiko=NaikoSettings(gain_per_deal=3)),
     HandSettings(game="sarab", small_blind=0, sarab=SarabSettings(forced_bets=(2, 3, 7), no_fold_at_or_below=20)),
+    CapsaSettings(unit=1),
+    CapsaSettings(unit=1, scoring="1-6", timeout_policy="foul", royalty_mode="net", naturals=()),
 )
 PLAYERS = ("ann", "ben", "cid", "dan", "eve", "fay", "gil")
 
@@ -54,17 +65,18 @@ class Story:
 
     def __init__(self, seed, steps):
         self.chance = random.Random(seed)
-        self.table = Table(
-            seats=self.chance.choice((2, 3, 6, 9)),
-            sit_out_after=2,
-            hand=self.chance.choice(GAMES),
-            time_bank_seconds=self.chance.choice((0, 3)),
-            time_bank_gain_seconds=1,
-        )
+        self.table = Table(sit_out_after=2, **self.settings())
         self.decks = {}
         for _ in range(steps):
             self.table.now += self.chance.randrange(2000)
             self.step()
+
+    def settings(self):
+        game = self.chance.choice(GAMES)
+        if isinstance(game, CapsaSettings):
+            return {"capsa": replace(game, players=self.chance.choice((2, 3, 4)))}
+        bank = {"time_bank_seconds": self.chance.choice((0, 3)), "time_bank_gain_seconds": 1}
+        return {"hand": game, "seats": self.chance.choice((2, 3, 6, 9))} | bank
 
     def step(self):
         moves = [self.join, self.answer, self.leave, self.start, self.start, self.play, self.play, self.play, self.rare]
@@ -124,6 +136,9 @@ class Story:
                 continue
 
     def act(self):
+        if isinstance(self.table.state.hand, LiveCapsa):
+            self.arrange(self.table.state.hand)
+            return
         live = self.table.live
         if live.window is not None and self.chance.random() < 0.7:
             self.table.answer(self.chance.choice(("pass", "seal_shield")))
@@ -137,9 +152,57 @@ class Story:
     def bet(self):
         kind = self.chance.choice(("fold", "check", "call", "call", "check", "bet", "raise", "clock"))
         if kind == "clock":
-            self.table.time_out()
+            self.time_out()
         else:
             self.table.act(kind, self.chance.randrange(1, 300))
+
+    def time_out(self):
+        table, clock = self.table, open_clock(self.table.state.hand)
+        if self.chance.random() < 0.2:
+            deadline_ms = clock.deadline_ms + self.chance.randrange(9000)
+            table.when(MoveDeadline(clock.turn, deadline_ms, "outage", table.state.version, table.now))
+        else:
+            table.now = max(table.now, clock.deadline_ms)
+            table.when(expiry(table.state.hand, table.state.version, table.now))
+
+    def arrange(self, live):
+        """Set, take back, answer and agree upon stakes, in turn and out of it."""
+        chance, table = self.chance, self.table
+        seat, other = chance.choice(live.deal.seats), chance.randrange(4)
+        at = (live.turn, table.state.version, table.now)
+        moves = {
+            "lock": lambda: LockSet(seat, self.rows(live, seat), *at, is_foul_confirmed=chance.random() < 0.5),
+            "draft": lambda: SaveDraft(seat, self.rows(live, seat, is_whole=chance.random() < 0.6), *at),
+            "unlock": lambda: Unlock(seat, *at),
+            "answer": lambda: AnswerCall(seat, chance.choice(("play", "play", "surrender")), *at),
+            "propose": lambda: ProposeStake(seat, other, chance.choice((1, 2, 5)), table.now),
+            "accept": lambda: self.accepting(seat, other),
+            "end": lambda: EndStake(seat, other, table.now),
+        }
+        kind = chance.choice((*moves, "lock", "lock", "answer", "answer", "clock"))
+        if kind == "clock":
+            self.time_out()
+        else:
+            table.when(moves[kind]())
+
+    def accepting(self, seat, other):
+        offers = self.table.state.stakes.offers
+        if offers and self.chance.random() < 0.8:
+            pair, (other, unit) = self.chance.choice(sorted(offers.items()))
+            return AcceptStake(sum(pair) - other, other, unit, self.table.now)
+        return AcceptStake(seat, other, 5, self.table.now)
+
+    def rows(self, live, seat, *, is_whole=True):
+        """The server's set or any other of a seat's cards, or some of them."""
+        holding = [*live.holdings[live.deal.places[seat]]]
+        if self.chance.random() < 0.6:
+            position_of = {self.table.cards[position]: position for position in holding}
+            rows = server_arrangement(list(position_of), "low")
+            holding = [position_of[card] for row in rows for card in row]
+        else:
+            self.chance.shuffle(holding)
+        front, middle, back = holding[:3], holding[3:8], holding[8:]
+        return Arrangement(tuple(front), tuple(middle), tuple(back if is_whole else back[:2]))
 
     def rare(self):
         table, roll = self.table, self.chance.random()
@@ -182,7 +245,7 @@ def test_folding_the_log_gives_the_live_state_and_counts_every_event(story):
         for event in batch:
             state, version = evolve(state, event), version + 1
             assert state.version == version
-            if isinstance(event, TurnBegan):
+            if isinstance(event, TurnBegan | SettingBegan | AnswerAsked):
                 assert event.turn == version
     assert state == story.table.state
 
@@ -191,24 +254,34 @@ def test_folding_the_log_gives_the_live_state_and_counts_every_event(story):
 @given(stories)
 def test_every_act_decided_again_gives_exactly_its_batch(story):
     """DESIGN 3: verification knows only cards that the log shows by then."""
-    state, shown = None, {}
+    state, shown, deck, turned_up = None, {}, {}, turned_up_in(story)
     for batch in story.table.batches:
-        if type(batch[0]).__name__ == "HandStarted":
-            shown = {}
-        deck = story.decks.get(_hand_no(state, batch), {})
+        if isinstance(batch[0], HandStarted | CapsaStarted):
+            shown, deck = {}, story.decks[batch[0].hand_no]
         for event in batch:
             if isinstance(event, BoardDealt | CardsShown):
                 shown |= {position: deck[position] for position in event.positions}
+        # Capsa is decided by hidden cards: those that its hand turns up by its end, the others at the log's word.
+        hand_no = batch[0].hand_no if isinstance(batch[0], CapsaStarted) else 0 if state is None else state.hand_no
+        is_capsa = state is not None and state.config.capsa is not None
+        cards = PartlySeen(turned_up.get(hand_no, {}), batch) if is_capsa else shown
         command = command_of(batch[0], state)
         assert command is not None
-        assert decide(state, command, shown) == batch
+        assert decide(state, command, cards) == batch
         for event in batch:
             state = evolve(state, event)
 
 
-def _hand_no(state, batch):
-    started = getattr(batch[0], "hand_no", 0)
-    return started if type(batch[0]).__name__ == "HandStarted" else (state.hand_no if state else 0)
+def turned_up_in(story):
+    """Return what every hand of Capsa has turned up by its end, by its number."""
+    found, hand_no = {}, 0
+    for event in (event for batch in story.table.batches for event in batch):
+        if isinstance(event, CapsaStarted):
+            hand_no = event.hand_no
+        if isinstance(event, NaturalShown | SetsShown):
+            deck = story.decks[hand_no]
+            found.setdefault(hand_no, {}).update({position: deck[position] for position in event.positions})
+    return found
 
 
 @settings(max_examples=30, deadline=None)
@@ -225,3 +298,20 @@ def test_a_changed_act_is_not_decided_again_to_the_same_batch(story):
                     assert decide(state, other, story.table.cards) != batch
         for event in batch:
             state = evolve(state, event)
+
+
+def test_the_stories_tell_of_every_game():
+    """A property over tables at which nothing happens would prove nothing."""
+    ended, seen = {}, set()
+    for seed in range(60):
+        story = Story(seed, 120)
+        for event in (event for batch in story.table.batches for event in batch):
+            seen.add(type(event).__name__)
+            if isinstance(event, HandEnded):
+                game = story.table.state.config.game
+                ended[game] = ended.get(game, 0) + 1
+    assert set(ended) == {"holdem", "omaha", "naiko", "sarab", "capsa"}
+    assert min(ended.values()) > 10, ended
+    capsa = {"DraftSaved", "SetLocked", "SetUnlocked", "SettingClosed", "Answered", "SetsShown", "PairSettled"}
+    stakes = {"StakeProposed", "StakeAgreed", "StakeEnded", "DeadlineMoved"}
+    assert capsa | stakes <= seen, (capsa | stakes) - seen
