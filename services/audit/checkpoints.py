@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
 from diwan.chassis.database import Connection
+from diwan.chassis.fields import page_size_up_to
+from diwan.chassis.paging import after_numbers, numbers_token
 from diwan.core.decider import Rejected
 from diwan.core.transparency.checkpoint import origin_of
 from diwan.core.transparency.tree import consistency_spans, inclusion_spans, places, span_hash
 from services.audit import register_statements as statements
 from services.audit.nodes import nodes_in, span_hashes_in
 
-PAGE_CHECKPOINTS: Final = 50
 PAGE_CHECKPOINTS_MAX: Final = 500
 PROOFS_MAX: Final = 500
-_TOKEN: Final = b"checkpoint/"
+_SCOPE: Final = b"checkpoints"
 _BEYOND_ALL: Final = 2**63 - 1
 
 
@@ -60,13 +60,12 @@ async def checkpoints_in(
     connection: Connection, house: str, feed_id: int, page_size: int, token: str
 ) -> tuple[list[Signed], str]:
     """Return a page of checkpoints, newest first, and the token of the next one; raises `Rejected`."""
-    if page_size < 0:
-        raise Rejected("PAGE_SIZE_INVALID", max=PAGE_CHECKPOINTS_MAX)
-    count = min(page_size or PAGE_CHECKPOINTS, PAGE_CHECKPOINTS_MAX)
+    count = page_size_up_to(PAGE_CHECKPOINTS_MAX, page_size)
     origin = origin_of(house, feed_id)
-    rows = await connection.fetch(statements.CHECKPOINTS, origin, _size_of(token), count + 1)
+    (before,) = after_numbers(token, 1, _SCOPE) if token else (_BEYOND_ALL,)
+    rows = await connection.fetch(statements.CHECKPOINTS, origin, before, count + 1)
     found = [_signed(row) for row in rows[:count]]
-    return found, _token(found[-1].size) if len(rows) > count else ""
+    return found, numbers_token(found[-1].size, scope=_SCOPE) if len(rows) > count else ""
 
 
 async def inclusions_in(
@@ -105,20 +104,3 @@ async def consistency_in(
 def _signed(row: Any) -> Signed:
     note = row["note"] + row["cosignatures"].encode()
     return Signed(row["origin"], row["size"], row["root"], note, row["is_proved"], row["signed_at_ms"])
-
-
-def _token(size: int) -> str:
-    return base64.urlsafe_b64encode(_TOKEN + str(size).encode()).decode()
-
-
-def _size_of(token: str) -> int:
-    if not token:
-        return _BEYOND_ALL
-    try:
-        raw = base64.b64decode(token, altchars=b"-_", validate=True)
-    except ValueError:
-        raise Rejected("PAGE_TOKEN_INVALID") from None
-    digits = raw.removeprefix(_TOKEN)
-    if digits == raw or not digits.isdigit() or len(digits) > 18:
-        raise Rejected("PAGE_TOKEN_INVALID")
-    return int(digits)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from diwan.chassis.database import Connection
-from diwan.core.decider import Rejected
+from diwan.chassis.fields import page_size_up_to
+from diwan.chassis.paging import after_numbers, numbers_token
 from diwan.core.register import Edge
 from services.audit import statements
 from services.audit.findings import Finding
 
-PAGE_FINDINGS: Final = 50
 PAGE_FINDINGS_MAX: Final = 500
-_TOKEN: Final = b"finding/"
+_SCOPE: Final = b"findings"
 
 
 class FeedStatus(msgspec.Struct, frozen=True):
@@ -84,32 +82,14 @@ async def status_in(connection: Connection) -> Status:
 
 async def findings_in(connection: Connection, size: int, token: str) -> FindingPage:
     """Return a page of findings; raises `Rejected` for a size or a token that is none."""
-    if size < 0:
-        raise Rejected("PAGE_SIZE_INVALID", max=PAGE_FINDINGS_MAX)
-    count = min(size or PAGE_FINDINGS, PAGE_FINDINGS_MAX)
-    rows = await connection.fetch(statements.FINDINGS, _number_of(token), count + 1)
+    count = page_size_up_to(PAGE_FINDINGS_MAX, size)
+    (after,) = after_numbers(token, 1, _SCOPE) if token else (0,)
+    rows = await connection.fetch(statements.FINDINGS, after, count + 1)
     found = [NumberedFinding(row[0], Finding(*row[1:8]), row[8]) for row in rows[:count]]
-    return FindingPage(found, _token(found[-1].number) if len(rows) > count else "")
+    return FindingPage(found, numbers_token(found[-1].number, scope=_SCOPE) if len(rows) > count else "")
 
 
 async def verdict_in(connection: Connection, hand_id: str) -> HandVerdict | None:
     """Return what was found about a hand, None where no such hand was seen; of two of one id, the worse."""
     row = await connection.fetchrow(statements.VERDICT_OF, hand_id)
     return None if row is None else HandVerdict(row["verdict"] or 0, row["detail"], row["acts"], row["reveals"])
-
-
-def _token(number: int) -> str:
-    return base64.urlsafe_b64encode(_TOKEN + str(number).encode()).decode()
-
-
-def _number_of(token: str) -> int:
-    if not token:
-        return 0
-    try:
-        raw = base64.b64decode(token, altchars=b"-_", validate=True)
-    except (ValueError, binascii.Error):
-        raise Rejected("PAGE_TOKEN_INVALID") from None
-    digits = raw.removeprefix(_TOKEN)
-    if digits == raw or not digits.isdigit() or len(digits) > 18:
-        raise Rejected("PAGE_TOKEN_INVALID")
-    return int(digits)

@@ -10,7 +10,8 @@ from uuid import UUID
 import structlog
 
 from diwan.api.table.v1.view_pb2 import Presence as PresenceMessage
-from diwan.chassis.store import Conflict, EventStore, Overloaded, StoredEvent
+from diwan.chassis.ids import internal_id_of
+from diwan.chassis.store import Conflict, EventStore, Lost, Overloaded, StoredEvent
 from diwan.core.decider import Rejected
 from diwan.core.fairness import CommittedDeck
 from diwan.core.hand.events import Seat
@@ -25,13 +26,12 @@ from services.table.cards import HandCards
 from services.table.conduct import Conduct
 from services.table.frames import presence_frame
 from services.table.hub import Hub
-from services.table.ids import hand_id_of, internal_id_of
+from services.table.ids import hand_id_of
 from services.table.loaded import Loaded
 from services.table.presence import Presence
 from services.table.pulse import STALL_MS
 from services.table.refusals import Refusals
 from services.table.seeds import SeedBook
-from services.table.stream import Lost
 
 _log = structlog.get_logger(__name__)
 

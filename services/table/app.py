@@ -13,7 +13,7 @@ import grpc
 from diwan.api.table.v1.table_service_pb2 import DESCRIPTOR
 from diwan.api.table.v1.tournament_pb2 import DESCRIPTOR as TOURNAMENTS
 from diwan.chassis.access import Role
-from diwan.chassis.bus import Bus
+from diwan.chassis.bus import FEEDS, Bus
 from diwan.chassis.database import Database, assert_settings
 from diwan.chassis.feed import Consumer, Feed, FeedTask
 from diwan.chassis.feed.serving import served_feed
@@ -36,7 +36,6 @@ from services.table.directing import TournamentTableServicer
 from services.table.exclusions import Exclusions
 from services.table.hands import Hands
 from services.table.hosting import Hosts
-from services.table.ids import FEED_ID
 from services.table.index import Index
 from services.table.lobby import Lobby
 from services.table.names import Names
@@ -89,8 +88,10 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
         stack.push_async_callback(store.close)
         feed_task.start()
         stack.push_async_callback(feed_task.close)
-        feed = Feed(database, FEED_ID)
-        consumer = Consumer(CONSUMER, FEED_ID, database, feed, projections.apply, silence_seconds=PROJECTION_SECONDS)
+        feed = Feed(database, FEEDS["table"])
+        consumer = Consumer(
+            CONSUMER, FEEDS["table"], database, feed, projections.apply, silence_seconds=PROJECTION_SECONDS
+        )
         wallet = await _wallet(settings, stack)
         index, names, buy_ins = Index(database), Names(database), BuyIns(wallet)
         standing = Standing(database, store)
@@ -169,7 +170,7 @@ def _feed_task(settings: TableSettings, stack: AsyncExitStack) -> FeedTask:
     if settings.nats_url is not None:
         bus = Bus.start(_nats_url(settings), "table")
         stack.push_async_callback(bus.close)
-    return FeedTask(needed(settings.sequencer_database_url, "sequencer_database_url"), FEED_ID, "table", bus)
+    return FeedTask(needed(settings.sequencer_database_url, "sequencer_database_url"), FEEDS["table"], "table", bus)
 
 
 def _nats_url(settings: TableSettings) -> str:

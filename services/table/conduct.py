@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from diwan.chassis.store import Conflict
+from diwan.chassis.store import Conflict, Lost
 from diwan.core.hand.bank import bank_after_clock
 from diwan.core.hand.commands import MoveDeadline, ReleaseRunout, VoidHand
 from diwan.core.hand.state import NOBODY, LiveHand
@@ -19,7 +19,6 @@ from diwan.core.table.waiting.commands import ExpireHold
 from services.table.cards import DeckLost
 from services.table.ids import hand_id_of
 from services.table.seeds import COMMIT_MS, FIRST_HAND_MS
-from services.table.stream import Lost
 
 if TYPE_CHECKING:
     from services.table.actor import Actor

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
-from diwan.chassis.store import Conflict, EventStore
+from diwan.chassis.ids import command_id_of
+from diwan.chassis.store import EventStore, begin_once
 from diwan.core.decider import Rejected
 from diwan.core.table.commands import CreateTable
 from diwan.core.table.config import TableConfig
@@ -14,7 +15,7 @@ from diwan.core.table.events import TableCreated
 from services.table import fields
 from services.table.actor import Actor
 from services.table.hosting import Hosts
-from services.table.ids import command_id_of, table_id_of
+from services.table.ids import table_id_of
 from services.table.index import Index
 from services.table.stream import creation
 from services.table.tables import Tables
@@ -54,14 +55,8 @@ class Creation:
         command_id = command_id_of(subject, request.request_id)
         events = decide(None, CreateTable(str(table_id), config, subject, self._now_ms(), host), {})
         assert isinstance(events[0], TableCreated), "a table begins with its creation"  # noqa: S101
-        try:
-            await self._store.append(creation(table_id, command_id, subject, call.request_hash(request), events[0]))
-        except Conflict:
-            recorded = await self._store.outcome(table_id, command_id)
-            if recorded is None:
-                raise Rejected("UNKNOWN_OUTCOME") from None
-            if recorded.request_hash != call.request_hash(request):
-                raise Rejected("REQUEST_ID_CONFLICT") from None
+        beginning = creation(table_id, command_id, subject, call.request_hash(request), events[0])
+        await begin_once(self._store, beginning)
         return await self._tables.get(table_id)
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from typing import Final
-from uuid import UUID
 
 from diwan.api.event.v1 import tournament_table_pb2
 from diwan.api.table.v1 import tournament_pb2 as pb
 from diwan.chassis.calls import Call
-from diwan.chassis.store import Conflict, EventStore
+from diwan.chassis.ids import command_id_of
+from diwan.chassis.store import EventStore, begin_once
 from diwan.core.decider import Rejected
 from diwan.core.hand.commands import ReleaseRunout
 from diwan.core.table.commands import CloseTable, CreateTable, TableCommand
@@ -27,7 +27,6 @@ from diwan.core.table.tournament.events import OrderedRelease
 from diwan.wire.table import START_NAME
 from services.table import fields
 from services.table.exclusions import Exclusions
-from services.table.ids import command_id_of
 from services.table.stream import creation
 from services.table.tables import Tables
 
@@ -62,24 +61,9 @@ class TournamentTableServicer:
         command_id = command_id_of(subject, f"open/{table_id}")
         events = decide(None, CreateTable(str(table_id), config, subject, self._now_ms()), {})
         assert isinstance(events[0], TableCreated), "a table begins with its creation"  # noqa: S101
-        is_replayed = False
-        try:
-            await self._store.append(creation(table_id, command_id, subject, hashed, events[0]))
-        except Conflict:
-            is_replayed = True
-            await self._check_same(table_id, command_id, hashed)
+        is_new = await begin_once(self._store, creation(table_id, command_id, subject, hashed, events[0]))
         actor = await self._tables.get(table_id)
-        return pb.OpenTournamentTableResponse(version=actor.state.version, is_replayed=is_replayed)
-
-    async def _check_same(self, table_id: UUID, command_id: UUID, hashed: bytes) -> None:
-        """Raise unless the table was opened by this very request."""
-        recorded = await self._store.outcome(table_id, command_id)
-        if recorded is None:
-            if await self._store.head(table_id) is None:
-                raise Rejected("UNKNOWN_OUTCOME")
-            raise Rejected("REQUEST_ID_CONFLICT")
-        if recorded.request_hash != hashed:
-            raise Rejected("REQUEST_ID_CONFLICT")
+        return pb.OpenTournamentTableResponse(version=actor.state.version, is_replayed=not is_new)
 
     async def GiveOrder(self, request: pb.GiveOrderRequest, call: Call) -> pb.GiveOrderResponse:
         """Give an order to a table; what it refuses it refuses with a reason, and nothing is left of it."""

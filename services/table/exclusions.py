@@ -10,11 +10,11 @@ import msgspec
 from diwan.api.table.v1 import exclusions_pb2 as pb
 from diwan.chassis.calls import Call
 from diwan.chassis.database import Connection, Database
+from diwan.chassis.ids import command_id_of
+from diwan.chassis.paging import NEWEST, after_token, page_token
 from diwan.core.decider import Rejected
 from diwan.core.table.state import TableState
 from services.table import fields
-from services.table.ids import command_id_of
-from services.table.paging import NEWEST, after_token, page_token
 
 NOTE_CHARACTERS_MAX: Final = 200
 VALID_SECONDS_MAX: Final = 10 * 365 * 24 * 3600

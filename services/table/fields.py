@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from typing import Final
-from uuid import UUID
 
 from msgspec.structs import replace
 
 from diwan.api.event.v1 import hand_pb2, table_pb2, tournament_table_pb2
 from diwan.chassis.access import PLAYER_ID_CHARACTERS_MAX
+from diwan.chassis.fields import an_id, page_size, request_id
 from diwan.core.decider import Rejected
 from diwan.core.games import GAMES
 from diwan.core.hand.settings import HandSettings, NaikoSettings, SarabSettings
@@ -17,7 +17,8 @@ from diwan.core.table.tournament.terms import TournamentTerms
 from diwan.wire.table import CHIPS_NAME, START_NAME, read_coins
 from diwan.wire.tournament_table import ANTE_NAME, read_tournament_terms
 from services.table.capsa_fields import capsa_settings
-from services.table.frames import uuid_of
+
+__all__ = ["amount", "an_id", "config", "page_size", "player", "request_id", "short_text"]
 
 REASON_CHARACTERS_MAX: Final = 500
 CASE_CHARACTERS_MAX: Final = 100
@@ -33,38 +34,11 @@ _VOID_ANTES: Final = ("refund", "carry")
 """Words of settings, the one that is meant where nothing is said first."""
 
 
-def request_id(text: str) -> str:
-    """Return a request id; raises FIELD_REQUIRED or REQUEST_ID_INVALID."""
-    if not text:
-        raise Rejected("FIELD_REQUIRED", field="request_id")
-    parsed = uuid_of(text)
-    if parsed is None or parsed.version != 4:
-        raise Rejected("REQUEST_ID_INVALID")
-    return text
-
-
-def an_id(text: str, field: str) -> UUID:
-    """Return an id; raises FIELD_REQUIRED or ID_INVALID."""
-    if not text:
-        raise Rejected("FIELD_REQUIRED", field=field)
-    parsed = uuid_of(text)
-    if parsed is None:
-        raise Rejected("ID_INVALID", field=field)
-    return parsed
-
-
 def amount(number: int, field: str = "amount") -> int:
     """Return chips of 1 to 2^53-1; raises AMOUNT_INVALID."""
     if not 1 <= number <= AMOUNT_MAX:
         raise Rejected("AMOUNT_INVALID", field=field)
     return number
-
-
-def page_size(number: int, most: int) -> int:
-    """Return a page size, 50 for none; raises PAGE_SIZE_INVALID."""
-    if not 0 <= number <= most:
-        raise Rejected("PAGE_SIZE_INVALID", max=most)
-    return number or 50
 
 
 def player(text: str) -> str:

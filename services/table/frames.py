@@ -5,7 +5,6 @@
 
 from collections.abc import Iterable
 from typing import Final
-from uuid import UUID
 
 from diwan.api.event.v1.event_pb2 import StoredEvent as StoredMessage
 from diwan.api.table.v1.table_service_pb2 import Heartbeat, PlayResponse, Update, WatchResponse
@@ -89,12 +88,3 @@ def result_frame(result: bytes) -> bytes:
 
 def _framed(tag: bytes, message: bytes) -> bytes:
     return tag + varint(len(message)) + message
-
-
-def uuid_of(text: str) -> UUID | None:
-    """Return the id of a canonical text, None for any other."""
-    try:
-        parsed = UUID(text)
-    except ValueError:
-        return None
-    return parsed if str(parsed) == text else None

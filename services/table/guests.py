@@ -5,6 +5,7 @@ from uuid import UUID
 
 from diwan.api.table.v1 import hosting_pb2
 from diwan.chassis.database import Connection
+from diwan.chassis.ids import uuid5
 from diwan.core.table.conditions import conditions_of
 from diwan.core.table.config import TableConfig
 from diwan.core.table.hosting.events import (
@@ -18,7 +19,6 @@ from diwan.core.table.hosting.events import (
     SettingsChanged,
 )
 from diwan.wire.table import CHIPS_NUMBER, config_bytes
-from services.table.ids import uuid5
 
 PENDING: Final = hosting_pb2.INVITATION_STATUS_PENDING
 ACCEPTED: Final = hosting_pb2.INVITATION_STATUS_ACCEPTED

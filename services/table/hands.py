@@ -8,6 +8,7 @@ from diwan.api.table.v1 import history_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
+from diwan.chassis.paging import after_token, page_token
 from diwan.chassis.store import EventStore, StoredEvent
 from diwan.core.decider import Rejected
 from diwan.core.games.capsa.events import DraftSaved, SetLocked
@@ -24,7 +25,6 @@ from services.table.frames import stored_event_message
 from services.table.index import HandLine, Index, OwnHandLine
 from services.table.loaded import HandPlace
 from services.table.opening import EVENTS_OF_A_RUNNING_HAND, OpenedHand, Openings
-from services.table.paging import after_token, page_token
 from services.table.tables import Tables
 
 HANDS_A_PAGE_MAX: Final = 500

@@ -12,7 +12,9 @@ from diwan.api.event.v1 import table_pb2
 from diwan.api.table.v1 import hosting_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
+from diwan.chassis.ids import command_id_of
 from diwan.chassis.pace import Pace
+from diwan.chassis.paging import after_token, page_token
 from diwan.core.decider import Rejected
 from diwan.core.table.commands import TableCommand
 from diwan.core.table.hosting.commands import (
@@ -34,11 +36,9 @@ from services.table.asking import Answer, Reply, no_reply
 from services.table.codes import Guesses, hash_of, new_code
 from services.table.entry import let_in, viewer_of
 from services.table.guests import ACCEPTED, PENDING
-from services.table.ids import command_id_of
 from services.table.index import Index, InvitationLine
 from services.table.lobby import coming, conditions_for
 from services.table.names import Names
-from services.table.paging import after_token, page_token
 from services.table.tables import Tables
 
 VALID_SECONDS: Final = 24 * 3600

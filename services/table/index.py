@@ -11,7 +11,7 @@ import asyncpg
 import msgspec
 
 from diwan.chassis.database import Database
-from services.table.paging import NEWEST
+from diwan.chassis.paging import NEWEST
 
 
 class HandLine(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from diwan.api.event.v1 import table_pb2
 from diwan.api.table.v1 import lobby_pb2, view_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.calls import Call
+from diwan.chassis.paging import after_token, page_token
 from diwan.core.decider import Rejected
 from diwan.core.table.conditions import conditions_of
 from diwan.core.table.config import TableConfig
@@ -17,7 +18,6 @@ from services.table import fields
 from services.table.actor import Actor
 from services.table.entry import Viewer, let_in, viewer_of
 from services.table.index import Index, Sought, TableLine
-from services.table.paging import after_token, page_token
 from services.table.tables import Tables
 
 TABLES_A_PAGE_MAX: Final = 100

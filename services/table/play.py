@@ -10,6 +10,7 @@ from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
 from diwan.chassis.errors import refusal_of
+from diwan.chassis.ids import command_id_of
 from diwan.chassis.pace import Pace
 from diwan.core.decider import Rejected
 from diwan.core.table.state import SeatState
@@ -19,7 +20,7 @@ from services.table.actor import Actor
 from services.table.arranging import arranging, staking
 from services.table.asking import ASKS_A_PLAYER_MAX, Answer, Ask, Build
 from services.table.entry import let_in, viewer_of
-from services.table.ids import command_id_of, hand_id_of
+from services.table.ids import hand_id_of
 from services.table.pace import paced
 from services.table.tables import Tables
 from services.table.watchers import Watcher

@@ -15,6 +15,7 @@ from diwan.api.table.v1 import replay_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
 from diwan.chassis.pace import Pace
+from diwan.chassis.paging import after_numbers, numbers_token
 from diwan.chassis.store import EventStore, StoredEvent
 from diwan.core.decider import Rejected
 from diwan.core.games.capsa.events import CapsaStarted
@@ -31,7 +32,6 @@ from services.table.ids import hand_id_of
 from services.table.loaded import HandPlace
 from services.table.names import Names
 from services.table.opening import EVENTS_OF_A_RUNNING_HAND, Look, OpenedHand, Openings, looking
-from services.table.paging import after_moment, moment_token
 from services.table.standing import Around, Standing
 
 MOMENTS_A_PAGE_MAX: Final = 200
@@ -116,7 +116,7 @@ class Replays:
             raise Rejected("FIELD_INVALID", field="after_version", why="a version, or 0")
         after, opened = request.after_version, 0
         if request.page_token:
-            after, opened = after_moment(request.page_token, asked.scope)
+            after, opened = after_numbers(request.page_token, 2, asked.scope)
         response = pb.GetReplayResponse(
             hand_id=request.hand_id,
             table_id=str(place.table_id),
@@ -233,7 +233,8 @@ class Replays:
         if isinstance(ended, HandEnded):
             response.result = RESULT_NUMBER[ended.result]
         if len(following) > size:
-            response.next_page_token = moment_token(following[size - 1].version, response.opened_version, asked.scope)
+            at = following[size - 1].version, response.opened_version
+            response.next_page_token = numbers_token(*at, scope=asked.scope)
         elif read.is_ended:
             await self._add_refusals(response, place.table_id, read)
 

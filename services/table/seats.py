@@ -8,6 +8,7 @@ from diwan.api.table.v1 import waiting_pb2
 from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
 from diwan.chassis.errors import rejected_of
+from diwan.chassis.ids import command_id_of
 from diwan.chassis.pace import Pace
 from diwan.chassis.store import EventStore
 from diwan.core.decider import Rejected
@@ -24,7 +25,7 @@ from services.table.arranging import arranging, staking
 from services.table.asking import Answer, Build, Reply, no_reply
 from services.table.entry import let_in, viewer_of
 from services.table.exclusions import Exclusions
-from services.table.ids import command_id_of, resolution_id_of, transfer_id_of
+from services.table.ids import resolution_id_of, transfer_id_of
 from services.table.index import Index
 from services.table.pace import paced
 from services.table.saga import BuyIns

@@ -16,13 +16,13 @@ from diwan.chassis.vault import HandVault
 from diwan.core.decider import Rejected
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
+from diwan.core.log import StreamKind
 from diwan.core.table.events import BuyInRefused, BuyInRequested, SeatReleased, TableEvent, TopUpRequested
 from diwan.core.table.hosting.events import HostChanged
 from diwan.core.table.tournament.events import EntrantReleased, EntrantSeated
 from services.table.actor import Actor
 from services.table.cards import HandCards
 from services.table.entry import show_out
-from services.table.ids import TABLE_KIND
 from services.table.index import Index
 from services.table.loaded import HandPlace, Loaded
 from services.table.loading import BROKEN, CLAIMS_A_COMMIT, Loader
@@ -389,7 +389,7 @@ class Tables:
     async def _open_heads(self) -> list[StreamHead]:
         after, found = UUID(int=0), []
         closed = await self._index.closed_tables()
-        while heads := await self._store.heads(TABLE_KIND, after):
+        while heads := await self._store.heads(StreamKind.TABLE, after):
             after = heads[-1].stream_id
             found += [head for head in heads if head.stream_id not in closed]
         return found

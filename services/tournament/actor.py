@@ -16,8 +16,9 @@ from uuid import UUID
 import msgspec
 import structlog
 
+from diwan.chassis.ids import internal_id_of
 from diwan.chassis.keyfile import VaultError
-from diwan.chassis.store import Conflict, EventStore, Overloaded, StoredEvent
+from diwan.chassis.store import Conflict, EventStore, Lost, Overloaded, StoredEvent
 from diwan.core.decider import Rejected
 from diwan.core.tournament.commands import Enter, Tick, TournamentCommand
 from diwan.core.tournament.decide import advance
@@ -29,9 +30,7 @@ from services.tournament.clock import Alarm, OwnClock
 from services.tournament.concerned import concerned_by
 from services.tournament.draws import Draws
 from services.tournament.hub import Hub
-from services.tournament.ids import internal_id_of
 from services.tournament.loading import Loaded
-from services.tournament.stream import Lost
 
 MAILBOX_MAX: Final = 4_096
 """Requests that may wait; reports of the tournament's own tables are always let in."""

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from diwan.api.tournament.v1 import tournament_service_pb2 as pb
 from diwan.chassis.calls import Call
+from diwan.chassis.ids import command_id_of
 from diwan.chassis.keyfile import VaultError
-from diwan.chassis.store import Conflict
+from diwan.chassis.store import begin_once
 from diwan.core.decider import Rejected
 from diwan.core.tournament.commands import CreateTournament
 from diwan.core.tournament.decide import decide
@@ -18,7 +19,7 @@ from diwan.core.tournament.events import TournamentCreated
 from diwan.core.tournament.settings import TournamentConfig
 from services.tournament import fields
 from services.tournament.actor import Actor
-from services.tournament.ids import command_id_of, tournament_id_of
+from services.tournament.ids import tournament_id_of
 from services.tournament.stream import creation
 from services.tournament.tables import check_tables
 from services.tournament.templates import templates
@@ -53,14 +54,7 @@ class Creation:
             raise Rejected("SECRETS_UNAVAILABLE") from None
         events = decide(None, replace(command, commitment=commitment))
         command_id = command_id_of(subject, request.request_id)
-        try:
-            await self._tournaments.store.append(creation(tournament_id, command_id, subject, hashed, events))
-        except Conflict:
-            recorded = await self._tournaments.store.outcome(tournament_id, command_id)
-            if recorded is None:
-                raise Rejected("UNKNOWN_OUTCOME") from None
-            if recorded.request_hash != hashed:
-                raise Rejected("REQUEST_ID_CONFLICT") from None
+        await begin_once(self._tournaments.store, creation(tournament_id, command_id, subject, hashed, events))
         return await self._tournaments.get(tournament_id)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from typing import Final
-from uuid import UUID
 
 from diwan.api.event.v1 import tournament_pb2
 from diwan.chassis.access import PLAYER_ID_CHARACTERS_MAX
+from diwan.chassis.fields import an_id, page_size, request_id
 from diwan.core.decider import Rejected
 from diwan.core.hand.settings import HandSettings
 from diwan.core.tournament.settings import BotTerms, EntryTerms, FloorRules, Payout, TableTerms, TournamentConfig
@@ -14,6 +14,8 @@ from diwan.wire.hand import write_settings
 from diwan.wire.mapping import MalformedEvent
 from diwan.wire.mirror import mirror_of
 from diwan.wire.tournament import read_tournament_config
+
+__all__ = ["an_id", "config", "page_size", "player", "reason", "request_id", "words"]
 
 REASON_CHARACTERS_MAX: Final = 500
 _USUAL: Final = (
@@ -23,42 +25,6 @@ _USUAL: Final = (
     ("bots", BotTerms(), tournament_pb2.TournamentBotTerms),
     ("tables", TableTerms(), tournament_pb2.TournamentTableTerms),
 )
-
-
-def uuid_of(text: str) -> UUID | None:
-    """Return the id of a canonical text, None for any other."""
-    try:
-        parsed = UUID(text)
-    except ValueError:
-        return None
-    return parsed if str(parsed) == text else None
-
-
-def request_id(text: str) -> str:
-    """Return a request id; raises FIELD_REQUIRED or REQUEST_ID_INVALID."""
-    if not text:
-        raise Rejected("FIELD_REQUIRED", field="request_id")
-    parsed = uuid_of(text)
-    if parsed is None or parsed.version != 4:
-        raise Rejected("REQUEST_ID_INVALID")
-    return text
-
-
-def an_id(text: str, field: str) -> UUID:
-    """Return an id; raises FIELD_REQUIRED or ID_INVALID."""
-    if not text:
-        raise Rejected("FIELD_REQUIRED", field=field)
-    parsed = uuid_of(text)
-    if parsed is None:
-        raise Rejected("ID_INVALID", field=field)
-    return parsed
-
-
-def page_size(number: int, most: int) -> int:
-    """Return a page size, 50 for none; raises PAGE_SIZE_INVALID."""
-    if not 0 <= number <= most:
-        raise Rejected("PAGE_SIZE_INVALID", max=most)
-    return number or 50
 
 
 def player(text: str) -> str:

@@ -1,24 +1,13 @@
-"""Ids that follow from other ids, so that asking twice is asking once (DESIGN 4)."""
+"""Ids of tournaments and of what they ask other services for: asking twice is asking once."""
 
-from typing import Final
-from uuid import NAMESPACE_OID, UUID, uuid5
+from uuid import UUID
 
-_CALLERS: Final = uuid5(NAMESPACE_OID, "diwan/caller")
-
-
-def command_id_of(subject: str, request_id: str) -> UUID:
-    """Return the stored id of a caller's request: two callers' equal request ids are two requests."""
-    return uuid5(uuid5(_CALLERS, subject), request_id)
+from diwan.chassis.ids import created_id_of, uuid5
 
 
 def tournament_id_of(subject: str, request_id: str) -> UUID:
     """Return the id of the tournament that a caller's request creates."""
-    return uuid5(uuid5(_CALLERS, subject), f"tournament/{request_id}")
-
-
-def internal_id_of(tournament_id: UUID, version: int) -> UUID:
-    """Return the id of what a tournament does by itself at a version: that happens once."""
-    return uuid5(tournament_id, f"version/{version}")
+    return created_id_of(subject, "tournament", request_id)
 
 
 def order_request_id(tournament_id: UUID, order_id: str) -> str:

@@ -9,8 +9,8 @@ from uuid import UUID
 import msgspec
 
 from diwan.chassis.database import Database
+from diwan.chassis.paging import NEWEST
 from diwan.chassis.store import StreamHead
-from services.tournament.paging import NEWEST
 
 
 class Sought(msgspec.Struct, frozen=True, kw_only=True):

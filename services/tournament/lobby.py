@@ -10,13 +10,13 @@ from diwan.api.tournament.v1 import lobby_pb2
 from diwan.api.tournament.v1 import tournament_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.chassis.calls import Call
+from diwan.chassis.paging import after_token, page_token
 from diwan.core.decider import Rejected
 from diwan.core.tournament.state import TournamentState
 from diwan.wire.tournament import read_tournament_config
 from services.tournament import fields
 from services.tournament.conditions import conditions_message
 from services.tournament.index import Index, Line, Sought
-from services.tournament.paging import after_token, page_token
 from services.tournament.tournaments import Tournaments
 from services.tournament.views import Shown
 

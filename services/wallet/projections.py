@@ -1,22 +1,21 @@
 """What is read of the ledger: accounts, statements, and the sums that must hold."""
 
-import base64
-import binascii
 from collections.abc import Sequence
 from typing import Final, get_args
+from uuid import UUID
 
 import msgspec
 
 from diwan.chassis.database import Connection
-from diwan.core.decider import Rejected
-from diwan.core.hashing import uuid_bytes, uuid_text
+from diwan.chassis.fields import page_size_up_to
+from diwan.chassis.paging import after_numbers, after_token, numbers_token, page_token
 from diwan.core.ledger.books import Account
 from diwan.core.ledger.events import AccountKind
 from services.wallet import statements
 
-PAGE_ENTRIES: Final = 50
 PAGE_ENTRIES_MAX: Final = 500
 _NEWEST: Final = 2**63 - 1
+_ACCOUNTS: Final = b"accounts"
 
 ACCOUNT_KINDS: Final[tuple[str, ...]] = get_args(AccountKind.__value__)
 _FIRST_ID: Final = "00000000-0000-0000-0000-000000000000"
@@ -168,22 +167,25 @@ async def balance_at_in(connection: Connection, account_id: str, at_ms: int) -> 
 
 async def entries_in(connection: Connection, account_id: str, size: int, token: str) -> Page:
     """Return a page of an account's entries; raises `Rejected` for a size or a token that is none."""
-    count = _page_size(size)
-    before = _NEWEST if not token else _version_of(token, account_id)
+    count = page_size_up_to(PAGE_ENTRIES_MAX, size)
+    scope = f"entries/{account_id}".encode()
+    (before,) = after_numbers(token, 1, scope) if token else (_NEWEST,)
     rows = await connection.fetch(statements.ENTRIES, account_id, before, count)
     lines = [StatementLine(*row) for row in rows]
     # Versions have no gap and begin at 1, so the last line says whether there is more.
     has_more = bool(lines) and lines[-1].version > 1
-    return Page(lines, _token(account_id, lines[-1].version) if has_more else "")
+    return Page(lines, numbers_token(lines[-1].version, scope=scope) if has_more else "")
 
 
 async def accounts_in(connection: Connection, wanted: Wanted, size: int, token: str) -> AccountPage:
     """Return a page of accounts; raises `Rejected` for a size or a token that is none."""
-    count = _page_size(size)
-    after = _FIRST_ID if not token else _account_of(token)
+    count = page_size_up_to(PAGE_ENTRIES_MAX, size)
+    place = after_token(token, _ACCOUNTS)
+    after = _FIRST_ID if place is None else str(place[1])
     rows = await connection.fetch(statements.ACCOUNT_PAGE, wanted.kind, wanted.with_closed, after, count + 1)
     accounts = [Account(*row) for row in rows[:count]]
-    return AccountPage(accounts, _account_token(accounts[-1].account_id) if len(rows) > count else "")
+    next_token = page_token(0, UUID(accounts[-1].account_id), _ACCOUNTS) if len(rows) > count else ""
+    return AccountPage(accounts, next_token)
 
 
 async def totals_in(connection: Connection, consumer: str) -> Totals:
@@ -203,39 +205,3 @@ async def totals_in(connection: Connection, consumer: str) -> Totals:
 
 def _table_of(cause: str) -> str:
     return cause.removeprefix("table/").partition("/")[0]
-
-
-def _page_size(size: int) -> int:
-    if size < 0:
-        raise Rejected("PAGE_SIZE_INVALID", max=PAGE_ENTRIES_MAX)
-    return min(size or PAGE_ENTRIES, PAGE_ENTRIES_MAX)
-
-
-def _account_token(account_id: str) -> str:
-    return base64.urlsafe_b64encode(uuid_bytes(account_id)).decode()
-
-
-def _account_of(token: str) -> str:
-    raw = _token_bytes(token)
-    if len(raw) != 16:
-        raise Rejected("PAGE_TOKEN_INVALID")
-    return uuid_text(raw)
-
-
-def _token(account_id: str, version: int) -> str:
-    """A token says where to go on and whose entries these are; it opens nothing."""
-    return base64.urlsafe_b64encode(uuid_bytes(account_id) + version.to_bytes(8)).decode()
-
-
-def _version_of(token: str, account_id: str) -> int:
-    raw = _token_bytes(token)
-    if len(raw) != 24 or raw[:16] != uuid_bytes(account_id) or raw[16] & 0x80:
-        raise Rejected("PAGE_TOKEN_INVALID")
-    return int.from_bytes(raw[16:])
-
-
-def _token_bytes(token: str) -> bytes:
-    try:
-        return base64.b64decode(token, altchars=b"-_", validate=True)
-    except (ValueError, binascii.Error):
-        raise Rejected("PAGE_TOKEN_INVALID") from None

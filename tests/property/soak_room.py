@@ -13,6 +13,7 @@ from diwan.chassis.keyfile import VaultError
 from diwan.chassis.pace import Pace
 from diwan.chassis.store import Claim, Conflict, ConflictKind, Outcome, OutcomeKind, StoredEvent, StreamHead
 from diwan.core.decider import Rejected
+from diwan.core.hashing import chain_hashes
 from diwan.core.table.events import BuyInRequested, SeatReleased
 from diwan.wire.events import decode
 from services.table.api import TableServicer
@@ -28,7 +29,6 @@ from services.table.replays import Replays
 from services.table.saga import BuyIns
 from services.table.seats import Seats
 from services.table.standing import Around, Standing
-from services.table.stream import chain_hashes
 from services.table.tables import Tables
 
 FAILS_EVERY = 20

@@ -1,6 +1,7 @@
 """The event store."""
 
 from diwan.chassis.store.errors import BrokenChain, Conflict, ConflictKind, Overloaded, UnknownOutcome
+from diwan.chassis.store.owned import Lost, OwnedStream, begin_once, encoded, first_append
 from diwan.chassis.store.records import (
     Append,
     Appended,
@@ -29,15 +30,20 @@ __all__ = [
     "Conflict",
     "ConflictKind",
     "EventStore",
+    "Lost",
     "NewEvent",
     "Outcome",
     "OutcomeKind",
     "Overloaded",
+    "OwnedStream",
     "StoredEvent",
     "StreamHead",
     "UnknownOutcome",
     "append_in",
+    "begin_once",
     "create_stream_in",
+    "encoded",
+    "first_append",
     "outcome_in",
     "record_refusal_in",
 ]

@@ -7,20 +7,19 @@ still not be the last: its token tells from where to look on.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
 import msgspec
 
 from diwan.chassis.database import Connection
+from diwan.chassis.fields import page_size_up_to
+from diwan.chassis.paging import after_token, page_token
 from diwan.core.decider import Rejected
 from services.audit.search.facts import Flag
 from services.audit.search.indexer import waiting_in
 
-PAGE_HANDS: Final = 50
 PAGE_HANDS_MAX: Final = 500
 LOOKED_THROUGH: Final = 5_000
 LOOKED_UP: Final = 1_000
@@ -231,22 +230,20 @@ def end_statement(sought: Sought, before: tuple[int, UUID]) -> Statement:
 
 async def find_in(connection: Connection, sought: Sought, size: int, token: str) -> Page:
     """Return a page of hands; raises `Rejected` for a size, a token or a question that is none."""
-    if size < 0:
-        raise Rejected("PAGE_SIZE_INVALID", max=PAGE_HANDS_MAX)
     check(sought)
-    count = min(size or PAGE_HANDS, PAGE_HANDS_MAX)
-    scope = sha256(msgspec.json.encode(sought)).hexdigest()[:_SCOPE_CHARACTERS]
-    before = _place(token, scope) or (sought.to_ms or TIME_MAX, UUID(int=0) if sought.to_ms else NEWEST)
+    count = page_size_up_to(PAGE_HANDS_MAX, size)
+    scope = msgspec.json.encode(sought)
+    before = after_token(token, scope) or (sought.to_ms or TIME_MAX, UUID(int=0) if sought.to_ms else NEWEST)
     await connection.execute(READ_IN_ORDER)
     statement = page_statement(sought, before, count + 1)
     rows = await connection.fetch(statement.text, *statement.arguments)
     hands = [FoundHand(*row) for row in rows[:count]]
     waiting = await waiting_in(connection)
     if len(rows) > count:
-        return Page(hands, _token(hands[-1].started_at_ms, hands[-1].hand_id, scope), waiting)
+        return Page(hands, page_token(hands[-1].started_at_ms, hands[-1].hand_id, scope), waiting)
     statement = end_statement(sought, before)
     last = await connection.fetchrow(statement.text, *statement.arguments)
-    return Page(hands, "" if last is None else _token(last[0], last[1], scope), waiting)
+    return Page(hands, "" if last is None else page_token(last[0], last[1], scope), waiting)
 
 
 def check(sought: Sought) -> None:
@@ -261,27 +258,6 @@ def check(sought: Sought) -> None:
             raise Rejected("FIELD_INVALID", field=name, why="not negative, below 2^62")
     if any("\0" in text for text in (*sought.players, *sought.games, sought.tournament_id)):
         raise Rejected("FIELD_INVALID", field="filter", why="no text with a NUL in it")
-
-
-_SCOPE_CHARACTERS: Final = 16
-
-
-def _token(time_ms: int, hand_id: UUID, scope: str) -> str:
-    return base64.urlsafe_b64encode(f"hand/{time_ms}/{hand_id}/{scope}".encode()).decode()
-
-
-def _place(token: str, scope: str) -> tuple[int, UUID] | None:
-    """Return the place that a token stands for; one of another question is none, for its pages would not follow."""
-    if not token:
-        return None
-    try:
-        word, time_ms, hand_id, of_scope = base64.b64decode(token, altchars=b"-_", validate=True).decode().split("/")
-        place = int(time_ms), UUID(hand_id)
-    except ValueError:
-        raise Rejected("PAGE_TOKEN_INVALID") from None
-    if word != "hand" or of_scope != scope or not 0 <= place[0] <= TIME_MAX:
-        raise Rejected("PAGE_TOKEN_INVALID")
-    return place
 
 
 def _wanted(sought: Sought) -> Flag:

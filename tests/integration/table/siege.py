@@ -15,8 +15,8 @@ from diwan.api.event.v1 import hand_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1.table_service_pb2_grpc import TableServiceStub
 from diwan.chassis.access import Role
+from diwan.chassis.ids import command_id_of
 from diwan.client.connection import CHANNEL_OPTIONS
-from services.table.ids import command_id_of
 from tests.integration.table.house import a_wallet, error_of, has_decision, keys_in, player_of
 from tests.integration.table.test_crash import a_process, checked, log_of
 

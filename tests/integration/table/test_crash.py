@@ -16,13 +16,14 @@ import pytest
 from diwan.api.event.v1 import event_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
+from diwan.chassis.ids import command_id_of
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.hashing import StoredEvent, chain_start, verify_chain
+from diwan.core.log import StreamKind
 from diwan.core.table.decide import decide
 from diwan.core.table.evolve import evolve
 from diwan.core.table.inverse import command_of
 from diwan.wire.events import decode
-from services.table.ids import TABLE_KIND, command_id_of
 from tests.integration.table.house import (
     House,
     a_house,
@@ -89,7 +90,7 @@ def checked(table_id, rows):
         for row in rows
     ]
     stream_id = UUID(table_id).bytes
-    head = verify_chain(stream_id, chain_start(stream_id, TABLE_KIND), events)
+    head = verify_chain(stream_id, chain_start(stream_id, StreamKind.TABLE), events)
     assert (head.fault, head.version) == (None, len(rows))
     assert [row["epoch"] for row in rows] == sorted(row["epoch"] for row in rows)
     state, shown, batch, last = None, {}, [], None

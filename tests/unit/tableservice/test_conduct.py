@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import pytest
 from msgspec.structs import replace
 
+from diwan.chassis.store import Lost
 from diwan.core.table.commands import RecordRefusals, StandUp
 from services.table.conduct import Conduct
 from services.table.presence import Presence
 from services.table.refusals import Refusals
-from services.table.stream import Lost
 from tests.unit.table.play import Table
 
 

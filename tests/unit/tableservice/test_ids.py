@@ -3,7 +3,8 @@
 import os
 import uuid
 
-from services.table.ids import command_id_of, hand_id_of, uuid4_of, uuid5
+from diwan.chassis.ids import command_id_of, uuid4_of, uuid5
+from services.table.ids import hand_id_of
 
 
 def test_named_ids_are_those_of_the_standard():
