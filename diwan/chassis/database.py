@@ -22,6 +22,9 @@ UNIT_SECONDS: Final = 5.0
 
 CLOSE_SECONDS: Final = 5.0
 
+AWAY: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
+"""What a unit fails with while the database is away, slow or being restarted; the work is tried again."""
+
 OWNER: Final = "migrate"
 """Owns databases and tables, runs migrations, and is never used by a running service."""
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-import asyncpg
 import structlog
 
 from diwan.chassis.database import Connection, Database
-from diwan.core.log import LoggedEvent
 from diwan.verifier import Report, Verdict, verify_hand
 from services.audit import statements
 from services.audit.findings import Finding, record
 from services.audit.money import TABLE_FEED
+from services.audit.rows import logged_of
+from services.audit.working import work_on
 
 IDLE_SECONDS: Final = 0.5
-RETRY_SECONDS: Final = 1.0
 
 VERDICT_NUMBERS: Final = {Verdict.VERIFIED: 1, Verdict.NOT_VERIFIED: 2, Verdict.CANNOT_SAY: 3}
 """As in audit/v1."""
@@ -38,20 +37,11 @@ class HandVerifier:
 
     async def run(self) -> None:
         """Verify hands as they become due, for ever."""
-        while True:
-            try:
-                while await self.verify_due():
-                    pass
-            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-                # The database is away or slow: the hands stay due, and are taken up when it is back.
-                _log.warning("verifying_interrupted", error=repr(error))
-                await asyncio.sleep(RETRY_SECONDS)
-            # A transaction may end after it has woken us: then the next look finds its hand.
-            try:
-                await asyncio.wait_for(self._due.wait(), IDLE_SECONDS)
-            except TimeoutError:
-                continue
-            self._due.clear()
+        await work_on(self._verify_all, "verifying", idle_seconds=IDLE_SECONDS, woken=self._due)
+
+    async def _verify_all(self) -> None:
+        while await self.verify_due():
+            pass
 
     async def verify_due(self) -> int:
         """Verify some of the hands that are due; returns how many."""
@@ -78,24 +68,8 @@ class HandVerifier:
 
 
 def _verified(rows: list[Any], hand_id: str) -> Report:
-    events = [
-        LoggedEvent(
-            stream_id=row["stream_id"].bytes,
-            version=row["version"],
-            event_id=row["event_id"].bytes,
-            command_id=row["command_id"].bytes,
-            epoch=row["epoch"],
-            type_id=row["type_id"],
-            schema_v=row["schema_v"],
-            recorded_at_ms=row["recorded_at_ms"],
-            body=row["body"],
-            prev_hash=row["prev_hash"],
-            hash=row["hash"],
-        )
-        for row in rows
-    ]
     try:
-        return verify_hand(events, hand_id)
+        return verify_hand([logged_of(row) for row in rows], hand_id)
     except ValueError as error:
         return Report(Verdict.NOT_VERIFIED, hand_id, found=str(error))
 

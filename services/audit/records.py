@@ -21,6 +21,7 @@ from diwan.wire.events import WireError, decode
 from diwan.wire.stored import prologue_event, public_event, settled_events, stored_message, withheld
 from services.audit import statements
 from services.audit.money import TABLE_FEED, WALLET_FEED
+from services.audit.rows import logged_of
 
 TOURNAMENT_FEED: Final = 3
 PAGE_EVENTS: Final = 500
@@ -178,17 +179,4 @@ def _said(event: LoggedEvent) -> object:
 
 
 def _kept(row: Any) -> Kept:
-    event = LoggedEvent(
-        stream_id=row["stream_id"].bytes,
-        version=row["version"],
-        event_id=row["event_id"].bytes,
-        command_id=row["command_id"].bytes,
-        epoch=row["epoch"],
-        type_id=row["type_id"],
-        schema_v=row["schema_v"],
-        recorded_at_ms=row["recorded_at_ms"],
-        body=row["body"],
-        prev_hash=row["prev_hash"],
-        hash=row["hash"],
-    )
-    return Kept(row["global_seq"], event)
+    return Kept(row["global_seq"], logged_of(row))

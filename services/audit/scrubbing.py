@@ -12,14 +12,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-import asyncpg
 import msgspec
 import structlog
 from prometheus_client import Gauge
 
 from diwan.chassis.alarms import raise_alarm
 from diwan.chassis.bus import Bus, BusError, BusUnavailable, StreamState
-from diwan.chassis.database import Connection, Database
+from diwan.chassis.database import AWAY, Connection, Database
 from diwan.chassis.feed import FeedEvent
 from diwan.chassis.feed.relay import is_copy
 from diwan.chassis.store import StoredEvent
@@ -85,10 +84,7 @@ class CopyScrub:
         while True:
             try:
                 await self.look()
-            except (
-                *(BusUnavailable, BusError, OSError, TimeoutError),
-                *(asyncpg.PostgresError, asyncpg.InterfaceError),
-            ) as error:
+            except (BusUnavailable, BusError, *AWAY) as error:
                 # The bus, the service or the database is away: silence tells nothing about the copy.
                 _log.info("copy_not_looked_at", service=self._service, error=repr(error))
                 await asyncio.sleep(RETRY_SECONDS)

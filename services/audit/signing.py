@@ -16,7 +16,6 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-import asyncpg
 import msgspec
 import structlog
 from prometheus_client import Counter, Gauge
@@ -31,6 +30,7 @@ from diwan.signing.notekey import LogSecret, signed_checkpoint
 from services.audit import register_statements as statements
 from services.audit.findings import Finding, record_once
 from services.audit.nodes import span_hashes_in
+from services.audit.working import work_on
 
 LOOK_SECONDS: Final = 0.1
 CHECKPOINT_SECONDS: Final = 1.0
@@ -112,14 +112,8 @@ class Signer:
 
     async def run(self) -> None:
         """Sign for as long as the service runs; what fails is tried again."""
-        while True:
-            try:
-                await self.look()
-            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-                # The database or the disk is away: nothing is signed meanwhile, and nothing is lost by that.
-                _log.warning("signing_interrupted", error=repr(error))
-                await asyncio.sleep(RETRY_SECONDS)
-            await asyncio.sleep(LOOK_SECONDS)
+        # While the database or the disk is away nothing is signed, and nothing is lost by that.
+        await work_on(self.look, "signing", idle_seconds=LOOK_SECONDS)
 
     async def look(self) -> None:
         """Sign what is due now."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-import asyncpg
 import structlog
 
 from diwan.chassis.bus import FEEDS
@@ -22,9 +21,10 @@ from services.audit import statements
 from services.audit.findings import Finding, record
 from services.audit.hands import VERDICT_NUMBERS
 from services.audit.keeping import Read
+from services.audit.rows import logged_of
+from services.audit.working import work_on
 
 IDLE_SECONDS: Final = 1.0
-RETRY_SECONDS: Final = 1.0
 LEDGER_SECONDS: Final = 60.0
 """How long the wallet's feed may be behind the tournament's before a payment counts as missing."""
 
@@ -88,20 +88,12 @@ class TournamentVerifier:
 
     async def run(self) -> None:
         """Verify tournaments as they become due, for ever."""
-        while True:
-            try:
-                waiting = 0
-                while (is_judged := await self.verify_one(waiting)) is not None:
-                    waiting += not is_judged
-            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-                # The database is away or slow: the tournaments stay due, and are taken up when it is back.
-                _log.warning("verifying_interrupted", error=repr(error))
-                await asyncio.sleep(RETRY_SECONDS)
-            try:
-                await asyncio.wait_for(self._due.wait(), IDLE_SECONDS)
-            except TimeoutError:
-                continue
-            self._due.clear()
+        await work_on(self._verify_all, "verifying", idle_seconds=IDLE_SECONDS, woken=self._due)
+
+    async def _verify_all(self) -> None:
+        waiting = 0
+        while (is_judged := await self.verify_one(waiting)) is not None:
+            waiting += not is_judged
 
     async def verify_one(self, offset: int = 0) -> bool | None:
         """Verify a tournament that is due; False where the ledger is not known far enough yet, None where none is due."""
@@ -131,22 +123,7 @@ class TournamentVerifier:
 
 def _verified(tournament_id: UUID, rows: list[Any]) -> tuple[TournamentReport, dict[str, Transfer]]:
     """Return what verification says, and the transfers that the log says were made."""
-    events = [
-        LoggedEvent(
-            stream_id=row["stream_id"].bytes,
-            version=row["version"],
-            event_id=row["event_id"].bytes,
-            command_id=row["command_id"].bytes,
-            epoch=row["epoch"],
-            type_id=row["type_id"],
-            schema_v=row["schema_v"],
-            recorded_at_ms=row["recorded_at_ms"],
-            body=row["body"],
-            prev_hash=row["prev_hash"],
-            hash=row["hash"],
-        )
-        for row in rows
-    ]
+    events = [logged_of(row) for row in rows]
     report = verify_tournament(tournament_id.bytes, events)
     return report, transfers_of(str(tournament_id), events) if report.is_verified else {}
 

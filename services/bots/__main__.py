@@ -1,4 +1,4 @@
-"""Runs the bots service."""
+"""Run the bots service: ``python -m services.bots``; settings from ``DIWAN_BOTS_*``."""
 
 import sys
 

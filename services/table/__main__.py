@@ -1,4 +1,4 @@
-"""Runs the table service."""
+"""Run the table service: ``python -m services.table``; settings from ``DIWAN_TABLE_*``."""
 
 import sys
 

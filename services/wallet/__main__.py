@@ -8,55 +8,13 @@ The settings are the service's own, DIWAN_WALLET_DATABASE_URL and DIWAN_WALLET_T
 need not be stopped for it.
 """
 
-import asyncio
 import sys
-from uuid import UUID
 
-from diwan.chassis.service import run_service
+from diwan.chassis.following import run_following
 from services.wallet.app import build, settlement_consumer
 from services.wallet.settings import WalletSettings
 
-EXIT_OK = 0
-EXIT_FAILED = 1
-EXIT_USAGE = 2
-
-
-async def quarantined(settings: WalletSettings) -> int:
-    """Print a line for every table that is set aside."""
-    async with settlement_consumer(settings) as consumer:
-        for one in await consumer.quarantined():
-            sys.stdout.write(f"{one.stream_id} {one.events} events from {one.first_seq}: {one.error}\n")
-    return EXIT_OK
-
-
-async def release(settings: WalletSettings, table_id: UUID) -> int:
-    """Apply what was set aside of a table, in order; what still fails stays set aside."""
-    async with settlement_consumer(settings) as consumer:
-        try:
-            events = await consumer.release(table_id)
-        except Exception as error:
-            sys.stderr.write(f"table {table_id} stays set aside: {error!r}\n")
-            return EXIT_FAILED
-    sys.stdout.write(f"table {table_id}: {events} events applied\n")
-    return EXIT_OK
-
-
-def main(arguments: list[str]) -> int:
-    """Do what the arguments say; returns the process's exit code."""
-    match arguments:
-        case []:
-            return run_service(WalletSettings, build)
-        case ["quarantined"] | ["release", _]:
-            try:
-                settings, table = WalletSettings(), UUID(arguments[1]) if arguments[1:] else None
-                return asyncio.run(quarantined(settings) if table is None else release(settings, table))
-            except ValueError as error:
-                sys.stderr.write(f"{error}; settings are those of the service, DIWAN_WALLET_<NAME>\n")
-                return EXIT_USAGE
-        case _:
-            sys.stderr.write(__doc__ or "")
-            return EXIT_USAGE
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(
+        run_following(sys.argv[1:], WalletSettings, build, settlement_consumer, usage=__doc__ or "", applied="applied")
+    )

@@ -7,7 +7,6 @@ forgotten by a crash; a program of another `VERSION` empties the index at its st
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -25,12 +24,12 @@ from diwan.core.table.events import HandOpened, RefusalsRecorded, TableCreated
 from diwan.wire.events import WireError, decode, type_id_of
 from services.audit.search import statements
 from services.audit.search.facts import OWN_ROLES, HandFacts, NoHandError, TableFacts, hand_facts, table_facts
+from services.audit.working import work_on
 
 VERSION: Final = 1
 """Of what the index says. Raise it with every change of `facts`: then the index is made anew."""
 
 IDLE_SECONDS: Final = 0.5
-RETRY_SECONDS: Final = 1.0
 HANDS_AT_ONCE: Final = 64
 HANDS_FREED_AT_ONCE: Final = 5_000
 TABLES_KNOWN_MAX: Final = 10_000
@@ -61,22 +60,18 @@ class HandIndexer:
         self._database = database
         self._hands_at_once = hands_at_once
         self._tables: OrderedDict[UUID, TableFacts] = OrderedDict()
+        self._is_begun = False
 
     async def run(self) -> None:
         """Read hands as they end, for ever."""
-        is_begun = False
-        while True:
-            try:
-                if not is_begun:
-                    await self.begin()
-                    is_begun = True
-                while await self.index_due():
-                    pass
-            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-                # The database is away or slow: the hands stay due, and are taken up when it is back.
-                _log.warning("indexing_interrupted", error=repr(error))
-                await asyncio.sleep(RETRY_SECONDS)
-            await asyncio.sleep(IDLE_SECONDS)
+        await work_on(self._index_all, "indexing", idle_seconds=IDLE_SECONDS)
+
+    async def _index_all(self) -> None:
+        if not self._is_begun:
+            await self.begin()
+            self._is_begun = True
+        while await self.index_due():
+            pass
 
     async def begin(self) -> None:
         """Empty an index that another version of this program made, an older or a newer one."""
