@@ -18,6 +18,17 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the modules that may take longest, or at the end one worker is busy and the others wait for it."""
+    items.sort(key=_may_take, reverse=True)
+
+
+def _may_take(item: pytest.Item) -> tuple[bool, float]:
+    of_module = item.getparent(pytest.Module)
+    mark = None if of_module is None else of_module.get_closest_marker("timeout")
+    return "integration" in item.path.parts, 0.0 if mark is None else mark.args[0]
+
+
 @dataclass(frozen=True)
 class FreshDatabase:
     """An empty database for one test, dropped afterwards."""

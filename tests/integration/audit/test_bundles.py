@@ -19,7 +19,7 @@ from diwan.cli.demo.command import DEMO_SETTINGS
 from diwan.cli.demo.gather import until
 from diwan.cli.exporting.gathering import NotReadyError, Wanted, gather
 from diwan.cli.stack.stack import Stack
-from diwan.client import DiwanError
+from diwan.client import DiwanClient, DiwanError
 from diwan.core.tournament.events import TournamentFinished
 from diwan.core.transparency.policy import parse_policy
 from diwan.verifier import Verdict
@@ -39,6 +39,18 @@ async def ended_hands(client, table_id: str, count: int = 2) -> list[str]:
         if len(found) >= count:
             return found
         await asyncio.sleep(0.05)
+
+
+async def recorded(client: DiwanClient, hand_id: str) -> record_pb2.GetHandRecordResponse:
+    """What the audit keeps of a hand that has ended at its table, once the audit knows that too."""
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                return await client.audit.hand_record(hand_id)
+            except DiwanError as error:
+                if error.reason not in {"HAND_NOT_FOUND", "HAND_NOT_SETTLED"}:
+                    raise
+            await asyncio.sleep(0.05)
 
 
 async def bundle_of(stack: Stack, client, hand_id: str, lens: str = "public", **more) -> list[bytes]:
@@ -105,7 +117,7 @@ async def test_a_player_has_the_record_of_own_hands_alone(stack):
     async with client_of(stack, "op", Role.OPERATOR) as client, played_table(stack, client) as table_id:
         hand_id = (await ended_hands(client, table_id))[0]
         own = client.with_token(stack.token(f"a {table_id}", Role.PLAYER))
-        record = await own.audit.hand_record(hand_id)
+        record = await recorded(own, hand_id)
         assert record.is_posted or record.last_version
         other = client.with_token(stack.token("somebody", Role.PLAYER))
         with pytest.raises(DiwanError) as refused:

@@ -19,7 +19,7 @@ from diwan.api.tournament.v1 import tournament_service_pb2
 from diwan.api.wallet.v1 import wallet_service_pb2
 from diwan.chassis.access import BOT_PREFIX, Role, rule_of
 from diwan.cli.demo.command import DEMO_SETTINGS
-from diwan.cli.demo.gather import until
+from diwan.cli.demo.gather import NotSettledError, until
 from diwan.cli.stack.stack import Stack
 from diwan.client import connect
 from tests.integration.grpc.house import check_hostile_calls, checked, methods_of
@@ -99,7 +99,8 @@ class Target:
 
     async def open(self):
         async with connect(self.stack.places.services, self.stack.token("host", Role.OPERATOR)) as host:
-            config = {"name": "Fez", "seats": 6, "bots_fill": 3, "hand": {"small_blind": 5, "big_blind": 10}}
+            blinds = {"small_blind": 5, "big_blind": 10}
+            config = {"name": "Fez", "seats": 6, "bots_fill": 3, "hand": blinds, "pause_ms": 100}
             table_id = (await host.tables.create(config)).table_id
             self.doomed = (await host.tables.create(config | {"bots_fill": 0})).table_id
             tournaments = [(await host.tournaments.create("sit_and_go_6")).tournament.tournament_id for _ in range(2)]
@@ -207,5 +208,8 @@ async def test_the_house_plays_on_after_all_that(target):
         async def has_played():
             return (await host.tables.get(table_id)).hand.hand_no > hand_no + 2
 
-        await until("hands go on", has_played)
+        try:
+            await until("hands go on", has_played)
+        except NotSettledError:
+            pytest.fail(f"no hand goes on at {await host.tables.get(table_id)}")
         assert (await host.wallet.get_totals()).sum == 0

@@ -35,6 +35,8 @@ from tests.integration.table.house import (
     settings_for,
 )
 
+pytestmark = pytest.mark.timeout(180)
+
 
 @contextlib.asynccontextmanager
 async def a_process(postgres, database, folder, wallet, key, **changes):
