@@ -1,7 +1,6 @@
 """One live table: decide, append, and only then tell anyone anything (O4, DESIGN 8)."""
 
 import asyncio
-from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final, Protocol
@@ -10,6 +9,7 @@ from uuid import UUID
 import structlog
 
 from diwan.api.table.v1.view_pb2 import Presence as PresenceMessage
+from diwan.chassis.actors import Answer, FirstAnswers, Mailbox, replayed
 from diwan.chassis.ids import internal_id_of
 from diwan.chassis.store import Conflict, EventStore, Lost, Overloaded, StoredEvent
 from diwan.core.decider import Rejected
@@ -21,7 +21,7 @@ from diwan.core.table.decide import advance
 from diwan.core.table.events import TableEvent
 from diwan.core.table.state import TableState
 from services.table.alarm import Alarm
-from services.table.asking import RECENT_ANSWERS, Admission, Answer, Ask, Build, Reply, no_reply, replayed
+from services.table.asking import RECENT_ANSWERS, Admission, Ask, Build, Reply, no_reply
 from services.table.cards import HandCards
 from services.table.conduct import Conduct
 from services.table.frames import presence_frame
@@ -82,12 +82,12 @@ class Actor:
         self._store = store
         self._listener = listener
         self._reclaim = reclaim
-        self._mailbox: deque[Ask | None] = deque()
+        # None is a look at what the table has to do by itself.
+        self._mailbox: Mailbox[Ask | None] = Mailbox()
         self._admission = Admission()
         self._refusing: set[asyncio.Task[None]] = set()
-        self._waiting: asyncio.Future[None] | None = None
-        self._answers: OrderedDict[UUID, tuple[bytes, Answer]] = OrderedDict()
-        self._alarm = Alarm(lambda: self._put(None))
+        self._answers = FirstAnswers(RECENT_ANSWERS)
+        self._alarm = Alarm(lambda: self._mailbox.put(None))
         self._task: asyncio.Task[None] | None = None
         self._why_gone: Rejected | None = None
         self._conduct = Conduct(self)
@@ -123,7 +123,7 @@ class Actor:
         self._why_gone = why or Rejected("SERVICE_DRAINING")
         self._alarm.stop()
         if self._task is not None and self._task is not asyncio.current_task():
-            self._put(None)
+            self._mailbox.put(None)
             _, unfinished = await asyncio.wait({self._task}, timeout=STOP_SECONDS)
             if unfinished:
                 # An append that nobody answers for: the log will tell whoever asks next what became of it.
@@ -140,13 +140,7 @@ class Actor:
             raise self._why_gone
         has_seat = ask.asker is not None and self.state.seat_of(ask.asker) is not None
         self._admission.admit(ask, len(self._mailbox), has_seat=has_seat)
-        self._put(ask)
-
-    def _put(self, ask: Ask | None) -> None:
-        """Queue a request, or None for a look at what the table has to do by itself."""
-        self._mailbox.append(ask)
-        if self._waiting is not None and not self._waiting.done():
-            self._waiting.set_result(None)
+        self._mailbox.put(ask)
 
     async def ask(
         self,
@@ -228,10 +222,7 @@ class Actor:
             await self._surely(self._conduct.resume)
             while self._why_gone is None:
                 self._arm(self._conduct.due_ms())
-                while not self._mailbox:
-                    self._waiting = asyncio.get_running_loop().create_future()
-                    await self._waiting
-                ask = self._mailbox.popleft()
+                ask = await self._mailbox.take()
                 self._listener.look()
                 if self.stalled_ms:
                     # Before a decision that waited out the outage is judged by the deadline that stood before it.
@@ -275,9 +266,9 @@ class Actor:
         return again if step != self._conduct.resume else step
 
     async def _handle(self, ask: Ask) -> None:
-        known = self._answers.get(ask.command_id)
+        known = self._answers.again(ask.command_id, ask.request_hash)
         if known is not None:
-            ask.answer(replayed(known[0], known[1], ask))
+            ask.answer(known)
             return
         try:
             command = ask.build(self.state)
@@ -322,19 +313,14 @@ class Actor:
             return
         if recorded is not None:
             answer = Answer(recorded.first_version or 0, recorded.last_version or 0, recorded.reply)
-            self._remember(ask.command_id, recorded.request_hash, answer)
-            ask.answer(replayed(recorded.request_hash, answer, ask))
+            self._answers.remember(ask.command_id, recorded.request_hash, answer)
+            ask.answer(replayed(recorded.request_hash, answer, ask.request_hash))
             return
         if seat is not None:
             self.refusals.count(seat, refusal.reason)
             if not self.state.is_running:
                 self.wake()
         ask.answer(refusal)
-
-    def _remember(self, command_id: UUID, request_hash: bytes, answer: Answer) -> None:
-        self._answers[command_id] = (request_hash, answer)
-        if len(self._answers) > RECENT_ANSWERS:
-            self._answers.popitem(last=False)
 
     # ---- committing -------------------------------------------------------------------------------------------------
 
@@ -384,7 +370,7 @@ class Actor:
         if ask is not None:
             # First of all, so that it can go with the update to the stream that asked.
             answer = Answer(stored[0].version, stored[-1].version, reply)
-            self._remember(command_id, request_hash, answer)
+            self._answers.remember(command_id, request_hash, answer)
             ask.answer(answer)
         self._happened(events, state, stored)
 
@@ -406,7 +392,6 @@ class Actor:
 
     def _refuse_waiting(self) -> None:
         why = self._why_gone or Rejected("SERVICE_DRAINING")
-        while self._mailbox:
-            ask = self._mailbox.popleft()
+        for ask in self._mailbox.emptied():
             if ask is not None:
                 ask.answer(why)

@@ -1,12 +1,11 @@
-"""What is asked of a table's actor, and what it answers."""
+"""What is asked of a table's actor, and who may ask it."""
 
 from collections import Counter
 from collections.abc import Callable
 from typing import Final
 from uuid import UUID
 
-import msgspec
-
+from diwan.chassis.actors import Answer
 from diwan.core.decider import Rejected
 from diwan.core.table.commands import TableCommand
 from diwan.core.table.events import TableEvent
@@ -14,15 +13,6 @@ from diwan.core.table.state import TableState
 
 type Build = Callable[[TableState], TableCommand]
 type Reply = Callable[[tuple[TableEvent, ...]], bytes]
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """What became of a command: its versions, the reply recorded with it, and whether it took effect earlier."""
-
-    first_version: int
-    last_version: int
-    reply: bytes = b""
-    is_replayed: bool = False
 
 
 def no_reply(_events: tuple[TableEvent, ...]) -> bytes:
@@ -120,10 +110,3 @@ class Admission:
 
 RECENT_ANSWERS: Final = 256
 """Answers kept in memory a table; older ones are read from the store."""
-
-
-def replayed(request_hash: bytes, answer: Answer, ask: Ask) -> Answer | Rejected:
-    """Return the first answer again, or a conflict where the same id asks for something else (H6)."""
-    if request_hash != ask.request_hash:
-        return Rejected("REQUEST_ID_CONFLICT")
-    return Answer(answer.first_version, answer.last_version, answer.reply, is_replayed=True)

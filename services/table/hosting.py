@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from diwan.api.event.v1 import table_pb2
 from diwan.api.table.v1 import hosting_pb2 as pb
 from diwan.chassis.access import Role
+from diwan.chassis.actors import Answer
 from diwan.chassis.calls import Call
 from diwan.chassis.ids import command_id_of
 from diwan.chassis.pace import Pace
@@ -32,7 +33,7 @@ from diwan.core.table.hosting.commands import (
 from diwan.wire.table import read_config
 from services.table import fields
 from services.table.actor import Actor
-from services.table.asking import Answer, Reply, no_reply
+from services.table.asking import Reply, no_reply
 from services.table.codes import Guesses, hash_of, new_code
 from services.table.entry import let_in, viewer_of
 from services.table.guests import ACCEPTED, PENDING

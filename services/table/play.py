@@ -8,6 +8,7 @@ from typing import Final
 from diwan.api.table.v1 import capsa_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
+from diwan.chassis.actors import Answer
 from diwan.chassis.calls import Call
 from diwan.chassis.errors import refusal_of
 from diwan.chassis.ids import command_id_of
@@ -18,7 +19,7 @@ from services.table import fields
 from services.table.acting import acting, answering, play_hash, using
 from services.table.actor import Actor
 from services.table.arranging import arranging, staking
-from services.table.asking import ASKS_A_PLAYER_MAX, Answer, Ask, Build
+from services.table.asking import ASKS_A_PLAYER_MAX, Ask, Build
 from services.table.entry import let_in, viewer_of
 from services.table.ids import hand_id_of
 from services.table.pace import paced

@@ -6,6 +6,7 @@ from uuid import UUID
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1 import waiting_pb2
 from diwan.chassis.access import Role
+from diwan.chassis.actors import Answer
 from diwan.chassis.calls import Call
 from diwan.chassis.errors import rejected_of
 from diwan.chassis.ids import command_id_of
@@ -22,7 +23,7 @@ from services.table import fields
 from services.table.acting import acting, answering, play_hash, using
 from services.table.actor import Actor
 from services.table.arranging import arranging, staking
-from services.table.asking import Answer, Build, Reply, no_reply
+from services.table.asking import Build, Reply, no_reply
 from services.table.entry import let_in, viewer_of
 from services.table.exclusions import Exclusions
 from services.table.ids import resolution_id_of, transfer_id_of

@@ -7,7 +7,6 @@ wallet report, and the clock. What it then wants of tables and wallet follows fr
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final, Protocol
@@ -16,6 +15,7 @@ from uuid import UUID
 import msgspec
 import structlog
 
+from diwan.chassis.actors import Answer, FirstAnswers, Mailbox, replayed
 from diwan.chassis.ids import internal_id_of
 from diwan.chassis.keyfile import VaultError
 from diwan.chassis.store import Conflict, EventStore, Lost, Overloaded, StoredEvent
@@ -47,14 +47,6 @@ _log = structlog.get_logger(__name__)
 
 type Build = Callable[[TournamentState], TournamentCommand | None]
 """Makes a command of the tournament as it stands when its turn comes; None where it means nothing any more."""
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """What became of a request: its versions, 0 where it led to nothing, and whether it took effect earlier."""
-
-    first_version: int = 0
-    last_version: int = 0
-    is_replayed: bool = False
 
 
 class Request(msgspec.Struct):
@@ -112,10 +104,10 @@ class Actor:
         self._draws = draws
         self._listener = listener
         self._reclaim = reclaim
-        self._mailbox: deque[_Ask | None] = deque()
-        self._waiting: asyncio.Future[None] | None = None
-        self._answers: OrderedDict[UUID, tuple[bytes, Answer]] = OrderedDict()
-        self._alarm = Alarm(lambda: self._put(None))
+        # None is a look at what is due.
+        self._mailbox: Mailbox[_Ask | None] = Mailbox()
+        self._answers = FirstAnswers(RECENT_ANSWERS)
+        self._alarm = Alarm(lambda: self._mailbox.put(None))
         self._task: asyncio.Task[None] | None = None
         self._why_gone: Rejected | None = None
         self._not_before_ms = 0
@@ -151,13 +143,12 @@ class Actor:
         self._why_gone = why or Rejected("SERVICE_DRAINING")
         self._alarm.stop()
         if self._task is not None and self._task is not asyncio.current_task():
-            self._put(None)
+            self._mailbox.put(None)
             _, unfinished = await asyncio.wait({self._task}, timeout=STOP_SECONDS)
             if unfinished:
                 self._task.cancel()
                 await asyncio.wait({self._task})
-        while self._mailbox:
-            ask = self._mailbox.popleft()
+        for ask in self._mailbox.emptied():
             if ask is not None:
                 ask.say(self._why_gone)
         self._tell_changed()
@@ -175,23 +166,18 @@ class Actor:
         if request is not None and len(self._mailbox) >= MAILBOX_MAX:
             raise Rejected("TOURNAMENT_BUSY")
         ask = _Ask(build, request)
-        self._put(ask)
+        self._mailbox.put(ask)
         return await ask.answer
 
     def wake(self) -> None:
         """Look soon at what is due."""
-        self._put(None)
+        self._mailbox.put(None)
 
     async def changed(self, seconds: float) -> None:
         """Wait for the next event, or so long."""
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._changed.append(waiting)
         await asyncio.wait({waiting}, timeout=seconds)
-
-    def _put(self, ask: _Ask | None) -> None:
-        self._mailbox.append(ask)
-        if self._waiting is not None and not self._waiting.done():
-            self._waiting.set_result(None)
 
     # ---- the actor's own task ---------------------------------------------------------------------------------------
 
@@ -202,10 +188,7 @@ class Actor:
                 if not self._mailbox:
                     await self._surely(self._by_itself)
                     self._arm()
-                while not self._mailbox:
-                    self._waiting = asyncio.get_running_loop().create_future()
-                    await self._waiting
-                ask = self._mailbox.popleft()
+                ask = await self._mailbox.take()
                 if ask is not None and self._why_gone is None:
                     await self._surely(partial(self._handle, ask))
                 ask = None
@@ -233,8 +216,9 @@ class Actor:
 
     async def _handle(self, ask: _Ask) -> None:
         request = ask.request
-        if request is not None and (known := self._answers.get(request.command_id)) is not None:
-            ask.say(_again(known, request))
+        known = None if request is None else self._answers.again(request.command_id, request.request_hash)
+        if known is not None:
+            ask.say(known)
             return
         try:
             command = ask.build(self.state)
@@ -266,13 +250,8 @@ class Actor:
         if recorded is None:
             return None
         answer = Answer(recorded.first_version or 0, recorded.last_version or 0)
-        self._remember(request.command_id, recorded.request_hash, answer)
-        return _again((recorded.request_hash, answer), request)
-
-    def _remember(self, command_id: UUID, request_hash: bytes, answer: Answer) -> None:
-        self._answers[command_id] = (request_hash, answer)
-        if len(self._answers) > RECENT_ANSWERS:
-            self._answers.popitem(last=False)
+        self._answers.remember(request.command_id, recorded.request_hash, answer)
+        return replayed(recorded.request_hash, answer, request.request_hash)
 
     # ---- what it does by itself -------------------------------------------------------------------------------------
 
@@ -328,7 +307,7 @@ class Actor:
         )
         answer = Answer(stored[0].version, stored[-1].version)
         if request is not None:
-            self._remember(request.command_id, request.request_hash, answer)
+            self._answers.remember(request.command_id, request.request_hash, answer)
         self._happened(events, state, stored)
         return answer
 
@@ -354,13 +333,6 @@ _UNKNOWN: Final = Rejected("UNKNOWN_OUTCOME")
 
 def _wants_a_bot(state: TournamentState) -> bool:
     return state.is_open and state.more_bots > 0 and free_places(state) > 0
-
-
-def _again(known: tuple[bytes, Answer], request: Request) -> Answer | Rejected:
-    """Return the first answer again, or a conflict where the same id asks for something else (H6)."""
-    if known[0] != request.request_hash:
-        return Rejected("REQUEST_ID_CONFLICT")
-    return msgspec.structs.replace(known[1], is_replayed=True)
 
 
 def bot_name(tournament_id: UUID, entry_no: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 from diwan.api.tournament.v1 import notices_pb2
 from diwan.api.tournament.v1 import tournament_service_pb2 as pb
 from diwan.chassis.access import Role
+from diwan.chassis.actors import Answer
 from diwan.chassis.calls import Call
 from diwan.core.decider import Rejected
 from diwan.core.tournament.commands import Cancel, Pause, Remove, Resume, TournamentCommand
@@ -14,7 +15,6 @@ from diwan.core.tournament.state import TournamentState
 from diwan.wire.stored import stored_message
 from diwan.wire.tournament import write_tournament_config
 from services.tournament import fields
-from services.tournament.actor import Answer
 from services.tournament.conditions import conditions_message
 from services.tournament.creating import Creation
 from services.tournament.entering import Entering, request_of, result

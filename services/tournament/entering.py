@@ -10,6 +10,7 @@ from google.protobuf.message import Message
 
 from diwan.api.tournament.v1 import tournament_service_pb2 as pb
 from diwan.api.tournament.v1.view_pb2 import OwnEntry
+from diwan.chassis.actors import Answer
 from diwan.chassis.calls import Call
 from diwan.chassis.ids import command_id_of
 from diwan.chassis.pace import Pace
@@ -19,7 +20,7 @@ from diwan.core.tournament.events import EntryEnded, ExtraEnded, ExtraKind
 from diwan.core.tournament.state import TournamentState
 from diwan.wire.events import decode, type_id_of
 from services.tournament import fields
-from services.tournament.actor import Actor, Answer, Request
+from services.tournament.actor import Actor, Request
 from services.tournament.tables import Bans
 from services.tournament.tournaments import Tournaments
 from services.tournament.views import own_message
