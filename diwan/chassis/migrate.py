@@ -11,8 +11,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 MIGRATE_SECONDS: Final = 120.0
-SHARED: Final = Path(str(resources.files("diwan.chassis"))) / "migrations"
+_CHASSIS: Final = Path(str(resources.files("diwan.chassis")))
+SHARED: Final = _CHASSIS / "migrations"
 """The event store, the feed and the inbox: every service's database has them."""
+VAULT: Final = _CHASSIS / "vault_migrations"
+"""The vault of wrapped secrets, for services that have secrets."""
 
 
 class MigrationFailed(Exception):  # noqa: N818

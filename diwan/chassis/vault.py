@@ -117,24 +117,22 @@ class Rows(msgspec.Struct, frozen=True):
     shred: str
 
 
-OF_HANDS: Final = Rows(
-    what="hand",
-    insert="insert into vault.hand_secret (hand_id, day, epoch, commitment, fingerprint, wrapped)"
-    " values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning true",
-    standing="select commitment from vault.hand_secret where hand_id = $1",
-    one="select day, epoch, commitment, wrapped from vault.hand_secret where hand_id = $1",
-    many="select hand_id as id, day, epoch, commitment, wrapped from vault.hand_secret where hand_id = any($1::uuid[])",
-    shred="update vault.hand_secret set wrapped = null where day <= $1 and wrapped is not null",
-)
-OF_DRAWS: Final = Rows(
-    what="draw",
-    insert="insert into vault.draw_secret (draw_id, day, epoch, commitment, fingerprint, wrapped)"
-    " values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning true",
-    standing="select commitment from vault.draw_secret where draw_id = $1",
-    one="select day, epoch, commitment, wrapped from vault.draw_secret where draw_id = $1",
-    many="select draw_id as id, day, epoch, commitment, wrapped from vault.draw_secret where draw_id = any($1::uuid[])",
-    shred="update vault.draw_secret set wrapped = null where day <= $1 and wrapped is not null",
-)
+def _rows_of(what: str) -> Rows:
+    """Return the statements of ``vault.<what>_secret``; ``what`` is a word of this module, never of a request."""
+    table, key = f"vault.{what}_secret", f"{what}_id"
+    return Rows(
+        what=what,
+        insert=f"insert into {table} ({key}, day, epoch, commitment, fingerprint, wrapped)"  # noqa: S608
+        " values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning true",
+        standing=f"select commitment from {table} where {key} = $1",  # noqa: S608
+        one=f"select day, epoch, commitment, wrapped from {table} where {key} = $1",  # noqa: S608
+        many=f"select {key} as id, day, epoch, commitment, wrapped from {table} where {key} = any($1::uuid[])",  # noqa: S608
+        shred=f"update {table} set wrapped = null where day <= $1 and wrapped is not null",  # noqa: S608
+    )
+
+
+OF_HANDS: Final = _rows_of("hand")
+OF_DRAWS: Final = _rows_of("draw")
 
 
 class HandVault:

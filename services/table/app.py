@@ -19,7 +19,7 @@ from diwan.chassis.feed import Consumer, Feed, FeedTask
 from diwan.chassis.feed.serving import served_feed
 from diwan.chassis.keyfile import KeyFile, day_of
 from diwan.chassis.keys import SigningKey, TokenSource
-from diwan.chassis.migrate import migrate
+from diwan.chassis.migrate import VAULT, migrate
 from diwan.chassis.pace import Pace
 from diwan.chassis.server import Served
 from diwan.chassis.service import Service
@@ -71,7 +71,7 @@ async def build(settings: TableSettings) -> AsyncIterator[Service]:
     await asyncio.to_thread(evaluate, range(7))
     async with AsyncExitStack() as stack:
         if settings.migration_database_url is not None:
-            await migrate(settings.migration_database_url.get_secret_value(), [MIGRATIONS])
+            await migrate(settings.migration_database_url.get_secret_value(), [VAULT, MIGRATIONS])
         database = await Database.open(
             needed(settings.database_url, "database_url"), size=settings.database_connections, application="table"
         )

@@ -15,7 +15,7 @@ from diwan.chassis.feed import Consumer, Feed, FeedTask
 from diwan.chassis.feed.remote import RemoteFeed
 from diwan.chassis.feed.serving import served_feed
 from diwan.chassis.keyfile import KeyFile, day_of
-from diwan.chassis.migrate import migrate
+from diwan.chassis.migrate import VAULT, migrate
 from diwan.chassis.pace import Pace
 from diwan.chassis.peers import channel_credentials, start_bus
 from diwan.chassis.server import Served
@@ -52,7 +52,7 @@ CONSUMER: Final = "tournament_tables"
 async def build(settings: TournamentSettings) -> AsyncIterator[Service]:
     """Build the service from its settings; raises ValueError naming a setting that is missing."""
     if settings.migration_database_url is not None:
-        await migrate(settings.migration_database_url.get_secret_value(), [MIGRATIONS])
+        await migrate(settings.migration_database_url.get_secret_value(), [VAULT, MIGRATIONS])
     dsn = needed(settings.database_url, "database_url")
     async with AsyncExitStack() as stack:
         bus = start_bus(settings)

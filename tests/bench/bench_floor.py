@@ -22,7 +22,7 @@ from diwan.chassis.database import OWNER, Database, ensure_roles, role_membershi
 from diwan.chassis.embedded import EmbeddedPostgres
 from diwan.chassis.feed import FeedEvent
 from diwan.chassis.keyfile import KeyFile, day_of
-from diwan.chassis.migrate import migrate
+from diwan.chassis.migrate import VAULT, migrate
 from diwan.chassis.store import EventStore, StoredEvent
 from diwan.chassis.vault import OF_DRAWS, HandVault
 from diwan.cli.demo import floor
@@ -64,7 +64,7 @@ async def a_service(folder):
         passwords = {role: uuid4().hex for role in (OWNER, *role_memberships("tournament"))}
         await ensure_roles(server.superuser_url, "tournament", passwords)
         urls = {role: server.url(role, word, "diwan_tournament") for role, word in passwords.items()}
-        await migrate(urls[OWNER], [MIGRATIONS])
+        await migrate(urls[OWNER], [VAULT, MIGRATIONS])
         database = await Database.open(urls["tournament_rw"], application="bench")
         store = await EventStore.open(urls["tournament_rw"], application="bench")
         keyfile = KeyFile.open_or_create(folder / "draws.key", oldest_day=day_of(START_MS))

@@ -17,7 +17,7 @@ from diwan.chassis.access import BOT_PREFIX, Role
 from diwan.chassis.auth import authenticator_of
 from diwan.chassis.database import OWNER, ensure_roles, role_memberships
 from diwan.chassis.keys import SigningKey, write_jwks
-from diwan.chassis.migrate import migrate
+from diwan.chassis.migrate import VAULT, migrate
 from diwan.chassis.server import GrpcServer, Served
 from diwan.chassis.service import serve
 from diwan.chassis.settings import ServiceSettings
@@ -31,7 +31,7 @@ WALLET = wallet_service_pb2.DESCRIPTOR.services_by_name["WalletService"]
 
 async def prepare(postgres, name):
     await ensure_roles(postgres.superuser_url, "table", PASSWORDS, database=name)
-    await migrate(postgres.url(OWNER, PASSWORDS[OWNER], name), [MIGRATIONS])
+    await migrate(postgres.url(OWNER, PASSWORDS[OWNER], name), [VAULT, MIGRATIONS])
 
 
 PLAIN = {"name": "Test", "pause_ms": 1, "time_bank_seconds": 0}

@@ -23,7 +23,7 @@ from diwan.chassis.alarms import ALARMS
 from diwan.chassis.database import OWNER, ensure_roles, role_memberships
 from diwan.chassis.embedded import EmbeddedPostgres
 from diwan.chassis.keyfile import KeyFile, VaultError, day_of, next_master, wrapping_key_of
-from diwan.chassis.migrate import migrate
+from diwan.chassis.migrate import VAULT, migrate
 from diwan.chassis.vault import NONCE_BYTES, HandVault, day_key_aad, hand_key_aad
 from diwan.core.fairness import Secret, deal, secret_commitment, verify_reveal
 from diwan.core.hand.events import CardsShown
@@ -76,7 +76,7 @@ class Kept:
 
     async def fill(self):
         await ensure_roles(self.server.superuser_url, "table", PASSWORDS, database=DATABASE)
-        await migrate(self.server.url(OWNER, PASSWORDS[OWNER], DATABASE), [MIGRATIONS])
+        await migrate(self.server.url(OWNER, PASSWORDS[OWNER], DATABASE), [VAULT, MIGRATIONS])
         vault = await HandVault.open(self.dsn(), self.keyfile, self.clock)
         for hand_id, secret in self.secrets.items():
             await vault.put(hand_id, commitment(hand_id, secret), secret, epoch=1)
@@ -297,7 +297,7 @@ async def held(postgres, tmp_path):
     """A vault with a hand on each of five days, and its key file."""
     database = "shredding_held"
     await ensure_roles(postgres.superuser_url, "table", PASSWORDS, database=database)
-    await migrate(postgres.url(OWNER, PASSWORDS[OWNER], database), [MIGRATIONS])
+    await migrate(postgres.url(OWNER, PASSWORDS[OWNER], database), [VAULT, MIGRATIONS])
     clock, keyfile = Clock(), KeyFile.open_or_create(tmp_path / "hands.key", oldest_day=DAY)
     vault = await HandVault.open(
         postgres.url("hand_secret_rw", PASSWORDS["hand_secret_rw"], database), keyfile, clock, keep_days=30

@@ -11,7 +11,7 @@ import pytest
 from diwan.chassis.alarms import ALARMS
 from diwan.chassis.database import OWNER, UnsafeSettings, ensure_roles, role_memberships
 from diwan.chassis.keyfile import KeyFile, VaultError, day_of
-from diwan.chassis.migrate import migrate
+from diwan.chassis.migrate import VAULT, migrate
 from diwan.chassis.vault import HandVault, new_secret
 from diwan.core.fairness import Secret, deal, secret_commitment, verify_reveal
 from services.table.shredding import keep_shredding
@@ -28,7 +28,7 @@ DAY = day_of(NOW)
 def server(postgres):
     async def prepare():
         await ensure_roles(postgres.superuser_url, "table", PASSWORDS, database=DATABASE)
-        await migrate(postgres.url(OWNER, PASSWORDS[OWNER], DATABASE), [MIGRATIONS])
+        await migrate(postgres.url(OWNER, PASSWORDS[OWNER], DATABASE), [VAULT, MIGRATIONS])
 
     asyncio.run(prepare())
     yield postgres
