@@ -12,33 +12,31 @@ import threading
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 from urllib.parse import quote
 
 import nats.errors
 from nats.aio.client import Client
 
 from diwan.chassis.bus_user import NatsUser
-from diwan.chassis.embedded.files import DirectoryLock, free_port, kept_secret, write_private
+from diwan.chassis.embedded.files import kept_secret, write_private
 from diwan.chassis.embedded.process import EmbeddedError, Process, await_ready
+from diwan.chassis.embedded.server import HOST, READY_SECONDS, EmbeddedServer
 
 ADMIN: Final = "admin"
-HOST: Final = "127.0.0.1"
-READY_SECONDS: Final = 60.0  # recovery of a large store takes its time
-START_ATTEMPTS: Final = 5
 FILE_STORE_BYTES_MAX: Final = 4 * 1024**3
 PAYLOAD_BYTES_MAX: Final = 1024**2
 
 
-class EmbeddedNats:
+class EmbeddedNats(EmbeddedServer):
     """NATS on a free port of 127.0.0.1. JetStream syncs every message to disk before it acknowledges.
 
     Beside `users` there is `admin`, who may do everything, for the set-up of streams and durables; no service uses it.
-    A server that is started again keeps its port, so URLs stay valid.
     """
 
     name = "nats"
+    title = "NATS"
+    stop_steps = ((signal.SIGTERM, 15.0),)
 
     def __init__(
         self,
@@ -48,68 +46,14 @@ class EmbeddedNats:
         port: int | None = None,
         file_store_bytes_max: int = FILE_STORE_BYTES_MAX,
     ) -> None:
-        self._directory = data_dir.resolve() / "nats"
-        self._lock = DirectoryLock(self._directory)
+        super().__init__(data_dir, port)
         self._users = tuple(users)
         for user in self._users:
             if quote(user.name + user.password, safe="") != user.name + user.password:
                 raise EmbeddedError(f"name and password of {user.name} must be URL-safe: clients take it literally")
-        self._wanted_port = port
-        self._port = port
         self._file_store_bytes_max = file_store_bytes_max
-        self._process: Process | None = None
-
-    # Life
-
-    def start(self) -> None:
-        """Write and check the configuration, start the server, return once JetStream answers; raise `EmbeddedError`."""
-        if self.is_alive():
-            raise EmbeddedError(f"NATS in {self._directory} is already running")
-        self.stop()  # what is left of a server that died
-        self._lock.acquire()
-        try:
-            self._start_on_a_port()
-        except BaseException:
-            self.stop()
-            raise
-
-    def stop(self) -> None:
-        try:
-            if self._process is not None:
-                self._process.stop([(signal.SIGTERM, 15.0)])
-        finally:
-            self._process = None
-            self._lock.release()
-
-    def is_alive(self) -> bool:
-        return self._process is not None and self._process.is_alive()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     # Where it is
-
-    @property
-    def pid(self) -> int:
-        if self._process is None:
-            raise EmbeddedError("NATS is not running")
-        return self._process.pid
-
-    @property
-    def port(self) -> int:
-        if self._port is None:
-            raise EmbeddedError("NATS has not been started")
-        return self._port
-
-    @property
-    def log_path(self) -> Path:
-        return self._directory / "nats.log"
 
     @property
     def store(self) -> Path:
@@ -156,20 +100,8 @@ class EmbeddedNats:
     def _admin_entry(self) -> dict[str, object]:
         return {"user": ADMIN, "password": self._admin_password}
 
-    def _start_on_a_port(self) -> None:
-        """Again on another port if the chosen one was taken by somebody in between."""
-        for attempt in range(1, START_ATTEMPTS + 1):
-            if self._port is None:
-                self._port = free_port()
-            try:
-                self._start_server()
-            except EmbeddedError as error:
-                port_taken = self._wanted_port is None and "address already in use" in str(error)
-                if attempt == START_ATTEMPTS or not port_taken:
-                    raise
-                self._port = None
-            else:
-                return
+    def _prepare(self) -> None:
+        """The configuration is written at every start: it holds the port."""
 
     def _start_server(self) -> None:
         config = self._directory / "nats.conf"

@@ -10,19 +10,16 @@ import signal
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 from urllib.parse import quote
 
-from diwan.chassis.embedded.files import DirectoryLock, free_port, kept_secret
+from diwan.chassis.embedded.files import kept_secret
 from diwan.chassis.embedded.identity import give_to, reachable_home, reachable_programs, server_identity
 from diwan.chassis.embedded.process import EmbeddedError, Process, await_ready
+from diwan.chassis.embedded.server import HOST, READY_SECONDS, EmbeddedServer
 
 SUPERUSER: Final = "postgres"
-HOST: Final = "127.0.0.1"
-READY_SECONDS: Final = 60.0  # crash recovery of a large log takes its time
 TOOL_SECONDS: Final = 60.0
-START_ATTEMPTS: Final = 5
 SOCKET_PATH_BYTES_MAX: Final = 100  # the kernel's limit is 107, of which PostgreSQL adds a suffix to find its lock
 NO_SUCH_PID: Final = 2_147_483_647  # above every kernel's largest process id
 
@@ -46,76 +43,21 @@ CHOSEN: Final[dict[str, str]] = {
 }
 
 
-class EmbeddedPostgres:
+class EmbeddedPostgres(EmbeddedServer):
     """PostgreSQL on a free port of 127.0.0.1 and a socket in its folder; scram passwords, data checksums, fsync.
 
-    Usable from any thread by one user at a time. A server that is started again keeps its port, so URLs stay valid.
+    Usable from any thread by one user at a time. Stopping rolls open transactions back.
     """
 
     name = "postgres"
+    title = "PostgreSQL"
+    stop_steps = ((signal.SIGINT, 30.0), (signal.SIGQUIT, 10.0))
 
     def __init__(self, data_dir: Path, *, port: int | None = None) -> None:
-        self._directory = data_dir.resolve() / "postgres"
-        self._lock = DirectoryLock(self._directory)
-        self._wanted_port = port
-        self._port = port
-        self._process: Process | None = None
+        super().__init__(data_dir, port)
         self._identity = server_identity()
 
-    # Life
-
-    def start(self) -> None:
-        """Create the cluster if there is none, start the server, return once it answers; raise `EmbeddedError`."""
-        if self.is_alive():
-            raise EmbeddedError(f"PostgreSQL in {self._directory} is already running")
-        self.stop()  # what is left of a server that died
-        self._lock.acquire()
-        try:
-            self._home = reachable_home(self._directory, self._identity)
-            self._programs = _programs(self._identity)
-            self._create_cluster()
-            self._clear_stale_owner()
-            self._start_on_a_port()
-        except BaseException:
-            self.stop()
-            raise
-
-    def stop(self) -> None:
-        """Fast shutdown (open transactions are rolled back), harder if that takes longer than its bound."""
-        try:
-            if self._process is not None:
-                self._process.stop([(signal.SIGINT, 30.0), (signal.SIGQUIT, 10.0)])
-        finally:
-            self._process = None
-            self._lock.release()
-
-    def is_alive(self) -> bool:
-        return self._process is not None and self._process.is_alive()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
     # Where it is
-
-    @property
-    def pid(self) -> int:
-        return self._running().pid
-
-    @property
-    def port(self) -> int:
-        if self._port is None:
-            raise EmbeddedError("PostgreSQL has not been started")
-        return self._port
-
-    @property
-    def log_path(self) -> Path:
-        return self._directory / "postgres.log"
 
     @property
     def cluster(self) -> Path:
@@ -156,6 +98,12 @@ class EmbeddedPostgres:
         self.execute(f"drop database if exists {_identifier(name)} with (force)")
 
     # Steps of the start
+
+    def _prepare(self) -> None:
+        self._home = reachable_home(self._directory, self._identity)
+        self._programs = _programs(self._identity)
+        self._create_cluster()
+        self._clear_stale_owner()
 
     def _create_cluster(self) -> None:
         """Into a folder beside it, which takes the right name once complete: a killed set-up leaves no half cluster."""
@@ -199,21 +147,6 @@ class EmbeddedPostgres:
             if first.strip().isdigit():
                 pid_file.write_text(f"{NO_SUCH_PID}{newline}{rest}", encoding="utf-8")
 
-    def _start_on_a_port(self) -> None:
-        """Again on another port if the chosen one was taken by somebody in between."""
-        for attempt in range(1, START_ATTEMPTS + 1):
-            if self._port is None:
-                self._port = free_port()
-            try:
-                self._start_server()
-            except EmbeddedError as error:
-                port_taken = self._wanted_port is None and "Address already in use" in str(error)
-                if attempt == START_ATTEMPTS or not port_taken:
-                    raise
-                self._port = None
-            else:
-                return
-
     def _start_server(self) -> None:
         settings = {**PINNED, **CHOSEN, "port": str(self.port), "unix_socket_directories": self._socket_directory()}
         arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
@@ -254,11 +187,6 @@ class EmbeddedPostgres:
         if done.returncode != 0:
             raise EmbeddedError(f"{program} failed: {done.stderr.strip()}")
         return done.stdout
-
-    def _running(self) -> Process:
-        if self._process is None:
-            raise EmbeddedError("PostgreSQL is not running")
-        return self._process
 
 
 def _programs(identity: str) -> Path:
