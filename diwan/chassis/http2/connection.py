@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from struct import Struct as Layout
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
 from diwan.chassis.http2 import frames
+from diwan.chassis.http2.blocks import GatheredBlock, WholeBlock
 from diwan.chassis.http2.exchange import Exchange
 from diwan.chassis.http2.fields import METADATA_BYTES_MAX, Blocks, Request, no_call
 from diwan.chassis.http2.frames import ConnectionFault, Error, Kind, Setting, StreamFault
+from diwan.chassis.http2.host import Host
 from diwan.chassis.http2.outgoing import Outgoing
 from diwan.chassis.http2.patience import Patience
 from diwan.core.decider import Rejected
@@ -22,36 +23,8 @@ ROOM: Final = 1024 * 1024
 UNHEARD_SECONDS: Final = 1.0
 """A caller who has its status may end its own half of the stream by itself; a write that is under way then does not fail,
 and hide the status behind its failure."""
-BLOCK_BYTES_MAX: Final = 32 * 1024
-"""A header block, as it comes."""
 
 _MOVING: Final = b"moving o"
-_SETTING: Final = Layout(">HI")
-
-
-class Host(Protocol):
-    """Who runs the calls of a connection."""
-
-    def opened(self, exchange: Exchange) -> None:
-        """A call has begun; its messages follow."""
-
-    def complete(self, exchange: Exchange) -> None:
-        """A caller has said everything."""
-
-    def refuse(self, exchange: Exchange, refusal: Rejected) -> None:
-        """A call is to end with a refusal."""
-
-    def lingers(self, exchange: Exchange) -> None:
-        """A call's end waits for the client to take what comes before it."""
-
-    def left(self, exchange: Exchange) -> None:
-        """A call is over."""
-
-    def connected(self, connection: Connection) -> None:
-        """A connection is there."""
-
-    def disconnected(self, connection: Connection) -> None:
-        """A connection is gone."""
 
 
 class Connection(asyncio.Protocol):
@@ -68,14 +41,14 @@ class Connection(asyncio.Protocol):
         """When we ended the connection; the line itself ends when the client has taken what was on its way."""
         self.has_heard = False
         """Whether the client knows that it has to move: no call of it is under way to us any more."""
-        self._began_at = self._block_since = loop.time()
+        self._began_at = loop.time()
         self._host = host
         self._message_max = message_max
         self._transport: asyncio.Transport | None = None
         self._rest = b""
         self._has_preface = self._has_settings = False
         self._blocks = Blocks()
-        self._block: tuple[int, bool, list[bytes]] | None = None  # stream, whether it ends it, what has come of it
+        self._block = GatheredBlock()
         self._last = 0  # the newest stream that the client has opened
         self._accepts_to = frames.STREAM_MAX
         self._received = 0  # of the connection's room, not yet given back
@@ -174,7 +147,7 @@ class Connection(asyncio.Protocol):
             if kind != Kind.SETTINGS or flags & frames.ACK:
                 raise ConnectionFault(Error.PROTOCOL_ERROR, "a connection begins with settings")
             self._has_settings = True
-        if (self._block is not None) != (kind == Kind.CONTINUATION):
+        if self._block.is_open != (kind == Kind.CONTINUATION):
             raise ConnectionFault(Error.PROTOCOL_ERROR, "a header block is in one piece")
         if kind >= len(self._takers):
             self.patience.bother(self.loop.time())
@@ -221,31 +194,15 @@ class Connection(asyncio.Protocol):
     def _headers(self, flags: int, stream: int, payload: bytes) -> None:
         if not stream & 1:
             raise ConnectionFault(Error.PROTOCOL_ERROR, "a client's streams have odd numbers")
-        block = frames.unpadded(flags, payload)
-        if flags & frames.PRIORITY:
-            if len(block) < 5:
-                raise ConnectionFault(Error.FRAME_SIZE_ERROR, "headers without their priority")
-            block = block[5:]
-        self._block = (stream, bool(flags & frames.END_STREAM), [block])
-        if flags & frames.END_HEADERS:
-            self._block_ends()
-        else:
-            self._block_since = self.loop.time()
+        self._block_ends(self._block.begin(flags, stream, payload, self.loop.time()))
 
     def _continuation(self, flags: int, stream: int, payload: bytes) -> None:
-        if self._block is None or self._block[0] != stream:
-            raise ConnectionFault(Error.PROTOCOL_ERROR, "a continuation of nothing")
-        parts = self._block[2]
-        parts.append(payload)
-        if sum(map(len, parts)) > BLOCK_BYTES_MAX or len(parts) > 16:
-            raise ConnectionFault(Error.ENHANCE_YOUR_CALM, "a header block without end")
-        if flags & frames.END_HEADERS:
-            self._block_ends()
+        self._block_ends(self._block.go_on(flags, stream, payload))
 
-    def _block_ends(self) -> None:
-        assert self._block is not None  # noqa: S101  (both callers have set it)
-        (stream, is_last, parts), self._block = self._block, None
-        block = parts[0] if len(parts) == 1 else b"".join(parts)
+    def _block_ends(self, whole: WholeBlock | None) -> None:
+        if whole is None:
+            return
+        stream, block, is_last = whole
         if stream > self._last:
             self._last = stream
             self._open(stream, block, is_last=is_last)
@@ -316,33 +273,14 @@ class Connection(asyncio.Protocol):
             if payload:
                 raise ConnectionFault(Error.FRAME_SIZE_ERROR, "an acknowledgement says nothing else")
             return
-        if len(payload) % _SETTING.size:
-            raise ConnectionFault(Error.FRAME_SIZE_ERROR, "half a setting")
         self.patience.bother(self.loop.time())
-        window = self.out.initial_window
-        for key, value in _SETTING.iter_unpack(payload):
-            if key == Setting.INITIAL_WINDOW_SIZE:
-                if value > frames.WINDOW_MAX:
-                    raise ConnectionFault(Error.FLOW_CONTROL_ERROR, "a window beyond all windows")
-                window = value
-            else:
-                self._set(key, value)
+        wanted = frames.settings_of(payload)
+        self.out.payload_max = wanted.get(Setting.MAX_FRAME_SIZE, self.out.payload_max)
         # Only the last of a frame's thousands: each changes all streams there are.
+        window = wanted.get(Setting.INITIAL_WINDOW_SIZE, self.out.initial_window)
         if window != self.out.initial_window:
             self.out.set_initial_window(window, tuple(self.exchanges.values()))
         self.out.put(frames.frame(Kind.SETTINGS, frames.ACK, 0, b""))
-
-    def _set(self, key: int, value: int) -> None:
-        match key:
-            case Setting.MAX_FRAME_SIZE:
-                if not frames.PAYLOAD_MAX <= value < 2**24:
-                    raise ConnectionFault(Error.PROTOCOL_ERROR, "no size of a frame")
-                self.out.payload_max = value
-            case Setting.ENABLE_PUSH:
-                if value > 1:
-                    raise ConnectionFault(Error.PROTOCOL_ERROR, "push is on or off")
-            case _:
-                pass  # What we may index we do not, and pushes we have none.
 
     def _push_promise(self, _flags: int, _stream: int, _payload: bytes) -> None:
         raise ConnectionFault(Error.PROTOCOL_ERROR, "clients promise nothing")
@@ -434,7 +372,7 @@ class Connection(asyncio.Protocol):
         """Return when the client began what it has not finished: its first settings, or a header block; else ``now``."""
         if not self._has_settings:
             return self._began_at
-        return now if self._block is None else self._block_since
+        return self._block.since if self._block.is_open else now
 
     def ping(self) -> None:
         """Ask whether anybody is there."""

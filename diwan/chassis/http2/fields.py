@@ -21,7 +21,7 @@ from diwan.chassis.http2.frames import ConnectionFault, Error, StreamFault
 
 METADATA_BYTES_MAX: Final = 8 * 1024
 """More in a call's fields is refused with a reason; as HTTP/2 counts, 32 bytes for each beside its text."""
-BLOCK_BYTES_MAX: Final = 64 * 1024
+LIST_BYTES_MAX: Final = 64 * 1024
 """More in a block, unpacked, ends the connection: what is left unread of it would garble all later ones."""
 REMEMBERED_BYTES_MAX: Final = 64 * 1024
 """Of all that a connection has remembered, blocks and what they stand for: one byte of a block can be 4 KiB of a field."""
@@ -64,7 +64,7 @@ class Blocks:
     """Reads the header blocks of one connection, in the order in which they come."""
 
     def __init__(self) -> None:
-        self._decoder = hpack.Decoder(max_header_list_size=BLOCK_BYTES_MAX)
+        self._decoder = hpack.Decoder(max_header_list_size=LIST_BYTES_MAX)
         self._table = self._decoder.header_table.dynamic_entries
         self._known: dict[bytes, Request] = {}
         self._known_bytes = 0

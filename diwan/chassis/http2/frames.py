@@ -8,6 +8,7 @@ PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEAD: Final = Layout(">BHBBI")
 """Length (24 bits, in two), kind, flags, stream."""
 HEAD_BYTES: Final = 9
+_SETTING: Final = Layout(">HI")
 PAYLOAD_MAX: Final = 16_384
 """What we take, which is the least that everybody must, and what we send unless the peer takes more."""
 STREAM_MAX: Final = 2**31 - 1
@@ -94,6 +95,26 @@ def settings(values: dict[Setting, int]) -> bytes:
     """Return our settings."""
     payload = b"".join(key.to_bytes(2) + value.to_bytes(4) for key, value in values.items())
     return frame(Kind.SETTINGS, 0, 0, payload)
+
+
+def settings_of(payload: bytes) -> dict[Setting, int]:
+    """Return what the peer sets that we heed, of each the last word; what we may index we do not, and push nothing."""
+    if len(payload) % _SETTING.size:
+        raise ConnectionFault(Error.FRAME_SIZE_ERROR, "half a setting")
+    heeded: dict[Setting, int] = {}
+    for key, value in _SETTING.iter_unpack(payload):
+        match key:
+            case Setting.INITIAL_WINDOW_SIZE:
+                if value > WINDOW_MAX:
+                    raise ConnectionFault(Error.FLOW_CONTROL_ERROR, "a window beyond all windows")
+                heeded[Setting.INITIAL_WINDOW_SIZE] = value
+            case Setting.MAX_FRAME_SIZE:
+                if not PAYLOAD_MAX <= value < 2**24:
+                    raise ConnectionFault(Error.PROTOCOL_ERROR, "no size of a frame")
+                heeded[Setting.MAX_FRAME_SIZE] = value
+            case Setting.ENABLE_PUSH if value > 1:
+                raise ConnectionFault(Error.PROTOCOL_ERROR, "push is on or off")
+    return heeded
 
 
 def window_update(stream: int, size: int) -> bytes:
