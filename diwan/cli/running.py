@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -25,6 +25,16 @@ DataOption = Annotated[
 def program() -> str:
     """Return how this program was called: ``./run`` says so for itself, since nothing else is on a newcomer's PATH."""
     return os.environ.get("DIWAN_PROGRAM", "diwan")
+
+
+async def first[Item](limit: int, items: AsyncIterator[Item]) -> list[Item]:
+    """Return the first items, at most so many."""
+    found: list[Item] = []
+    async for item in items:
+        found.append(item)
+        if len(found) == limit:
+            break
+    return found
 
 
 def refusal_text(error: DiwanError) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from diwan.chassis.access import Role
-from diwan.cli.running import DEFAULT_DATA, DataOption, as_role, program
+from diwan.cli.running import DEFAULT_DATA, DataOption, as_role, first, program
 from diwan.client import DiwanClient
 
 GAMES: Final = ("holdem", "omaha", "naiko", "sarab", "capsa")
@@ -122,12 +122,7 @@ def list_hands(
     """List hands, newest first; `diwan replay HAND` tells one."""
 
     async def work(client: DiwanClient) -> list[Any]:
-        found: list[Any] = []
-        async for hand in client.tables.hands(table_id=table, player=player, page_size=min(limit, 500)):
-            found.append(hand)
-            if len(found) == limit:
-                break
-        return found
+        return await first(limit, client.tables.hands(table_id=table, player=player, page_size=min(limit, 500)))
 
     hands = as_operator(data, "tables hands", work)
     if not hands and not as_json:

@@ -10,7 +10,7 @@ import typer
 from google.protobuf.json_format import MessageToDict
 
 from diwan.chassis.access import Role
-from diwan.cli.running import DEFAULT_DATA, DataOption, as_role, program
+from diwan.cli.running import DEFAULT_DATA, DataOption, as_role, first, program
 from diwan.client import DiwanClient
 from diwan.client.tournaments import Conditions, TournamentEntry, TournamentView
 
@@ -76,12 +76,7 @@ def list_tournaments(
     wanted: dict[str, Any] = {"kinds": [kind] if kind else [], "games": [game] if game else [], "phases": phases}
 
     async def work(client: DiwanClient) -> list[TournamentEntry]:
-        found: list[TournamentEntry] = []
-        async for entry in client.tournaments.found(page_size=min(limit, 100), **wanted):
-            found.append(entry)
-            if len(found) == limit:
-                break
-        return found
+        return await first(limit, client.tournaments.found(page_size=min(limit, 100), **wanted))
 
     entries = as_operator(data, "list", work)
     if not entries and not as_json:

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final
 
 import grpc
@@ -101,6 +101,18 @@ class Connection:
             with attempt:
                 return await self._once(method, request, seconds)
         raise AssertionError("the last attempt returns or raises")
+
+    async def pages[Q: Message, R: Message](
+        self, method: grpc.aio.UnaryUnaryMultiCallable[Q, R], request: Q
+    ) -> AsyncIterator[R]:
+        """Iterate over the pages of a list, from the one that the request asks for on; raises `DiwanError`."""
+        following: Any = request
+        while True:
+            page: Any = await self.unary(method, request)
+            yield page
+            if not page.next_page_token:
+                return
+            following.page_token = page.next_page_token
 
     async def _once[Q: Message, R: Message](
         self, method: grpc.aio.UnaryUnaryMultiCallable[Q, R], request: Q, seconds: float

@@ -34,13 +34,9 @@ class Audit:
     async def findings(self, *, page_size: int = 100) -> AsyncIterator[audit_service_pb2.Finding]:
         """Iterate over what does not hold, oldest first."""
         request = audit_service_pb2.ListFindingsRequest(page_size=page_size)
-        while True:
-            page = await self._connection.unary(self._stub.ListFindings, request)
+        async for page in self._connection.pages(self._stub.ListFindings, request):
             for finding in page.findings:
                 yield finding
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     async def get_hand_verdict(self, hand_id: str) -> audit_service_pb2.GetHandVerdictResponse:
         """Return what was found about a hand."""
@@ -102,13 +98,9 @@ class Audit:
     async def checkpoints(self, feed_id: int, *, page_size: int = 100) -> AsyncIterator[register_pb2.Checkpoint]:
         """Iterate over the checkpoints of a feed's log, newest first."""
         request = register_pb2.ListCheckpointsRequest(feed_id=feed_id, page_size=page_size)
-        while True:
-            page = await self._connection.unary(self._stub.ListCheckpoints, request)
+        async for page in self._connection.pages(self._stub.ListCheckpoints, request):
             for checkpoint in page.checkpoints:
                 yield checkpoint
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     async def inclusion_proof(
         self, feed_id: int, global_seqs: Iterable[int], size: int = 0

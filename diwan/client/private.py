@@ -62,13 +62,9 @@ class PrivateTables:
     ) -> AsyncIterator[pb.Invitation]:
         """Iterate over own invitations, or those of a table that one hosts, newest first."""
         request = pb.ListInvitationsRequest(table_id=table_id, status=status, page_size=page_size, on_behalf_of=player)
-        while True:
-            page = await self._connection.unary(self._stub.ListInvitations, request)
+        async for page in self._connection.pages(self._stub.ListInvitations, request):
             for invitation in page.invitations:
                 yield invitation
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     async def create_code(
         self, table_id: str, *, valid_seconds: int = 0, host: str = "", request_id: str | None = None

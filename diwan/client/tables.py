@@ -65,13 +65,9 @@ class Tables:
     async def open_tables(self, *, page_size: int = 100) -> AsyncIterator[view_pb2.TableView]:
         """Iterate over all open tables."""
         request = pb.ListTablesRequest(page_size=page_size)
-        while True:
-            page = await self._connection.unary(self._stub.ListTables, request)
+        async for page in self._connection.pages(self._stub.ListTables, request):
             for table in page.tables:
                 yield table
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     async def lobby(
         self, wanted: lobby_pb2.TableFilter | None = None, *, player: str = "", page_size: int = 100
@@ -80,13 +76,9 @@ class Tables:
         request = pb.ListTablesRequest(
             page_size=page_size, filter=wanted, detail=lobby_pb2.TABLE_DETAIL_ENTRIES, on_behalf_of=player
         )
-        while True:
-            page = await self._connection.unary(self._stub.ListTables, request)
+        async for page in self._connection.pages(self._stub.ListTables, request):
             for entry in page.entries:
                 yield entry
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     async def conditions(self, table_id: str, *, player: str = "") -> lobby_pb2.TableConditions:
         """Return what a table is like, to look at before sitting down."""
@@ -330,13 +322,9 @@ class Tables:
     ) -> AsyncIterator[exclusions_pb2.Exclusion]:
         """Iterate over exclusions, newest first; for operators and auditors."""
         request = exclusions_pb2.ListExclusionsRequest(player=player, includes_past=includes_past, page_size=page_size)
-        while True:
-            page = await self._connection.unary(self._stub.ListExclusions, request)
+        async for page in self._connection.pages(self._stub.ListExclusions, request):
             for exclusion in page.exclusions:
                 yield exclusion
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     async def open_hand(
         self, hand_id: str, *, seat: int | None = None, reason: str = "", case_id: str = "", player: str = ""
@@ -391,24 +379,16 @@ class Tables:
     ) -> AsyncIterator[pb.HandSummary]:
         """Iterate over hands, newest first."""
         request = pb.ListHandsRequest(table_id=table_id, player=player, page_size=page_size)
-        while True:
-            page = await self._connection.unary(self._stub.ListHands, request)
+        async for page in self._connection.pages(self._stub.ListHands, request):
             for hand in page.hands:
                 yield hand
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     async def my_hands(self, *, table_id: str = "", player: str = "", page_size: int = 100) -> AsyncIterator[MyHand]:
         """Iterate over the caller's own hands, newest first."""
         request = history_pb2.ListMyHandsRequest(table_id=table_id, on_behalf_of=player, page_size=page_size)
-        while True:
-            page = await self._connection.unary(self._stub.ListMyHands, request)
+        async for page in self._connection.pages(self._stub.ListMyHands, request):
             for hand in page.hands:
                 yield hand
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     async def my_hand(self, hand_id: str, *, player: str = "", page_size: int = 100) -> history_pb2.GetMyHandResponse:
         """Return an own hand with all its steps, as the caller's seat saw it."""

@@ -73,24 +73,16 @@ class Tournaments:
         request = pb.ListTournamentsRequest(
             page_size=page_size, filter=lobby_pb2.TournamentFilter(**wanted), on_behalf_of=player
         )
-        while True:
-            page = await self._connection.unary(self._stub.ListTournaments, request)
+        async for page in self._connection.pages(self._stub.ListTournaments, request):
             for entry in page.entries:
                 yield entry
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     async def standings(self, tournament_id: str, *, page_size: int = 500) -> AsyncIterator[Standing]:
         """Iterate over who stands where: who plays by stack, then who is out by place."""
         request = pb.ListStandingsRequest(tournament_id=tournament_id, page_size=page_size)
-        while True:
-            page = await self._connection.unary(self._stub.ListStandings, request)
+        async for page in self._connection.pages(self._stub.ListStandings, request):
             for standing in page.standings:
                 yield standing
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     async def tables(self, tournament_id: str) -> Sequence[view_pb2.TournamentTable]:
         """Return a tournament's tables with who sits there, by number."""

@@ -43,13 +43,9 @@ class Wallet:
     ) -> AsyncIterator[pb.Entry]:
         """Iterate over an account's statement, newest first."""
         request = pb.ListEntriesRequest(on_behalf_of=player, name=_name(name), page_size=page_size)
-        while True:
-            page = await self._connection.unary(self._stub.ListEntries, request)
+        async for page in self._connection.pages(self._stub.ListEntries, request):
             for entry in page.entries:
                 yield entry
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     async def balance_at(
         self, at_ms: int, *, player: str = "", name: AccountName | None = None
@@ -67,13 +63,9 @@ class Wallet:
     ) -> AsyncIterator[pb.Account]:
         """Iterate over accounts by id. For operators and auditors."""
         request = pb.ListAccountsRequest(kind=kind, with_closed=with_closed, page_size=page_size)
-        while True:
-            page = await self._connection.unary(self._stub.ListAccounts, request)
+        async for page in self._connection.pages(self._stub.ListAccounts, request):
             for account in page.accounts:
                 yield account
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     async def fund_seat(self, request: pb.FundSeatRequest) -> str:
         """Put chips into a sitting's escrow; returns "created" or "exists". For the table service."""

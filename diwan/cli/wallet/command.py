@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from diwan.chassis.access import Role
-from diwan.cli.running import DEFAULT_DATA, DataOption, as_role
+from diwan.cli.running import DEFAULT_DATA, DataOption, as_role, first
 from diwan.cli.tables import JsonOption, as_operator
 from diwan.cli.wallet.telling import (
     account_facts,
@@ -131,12 +131,7 @@ def list_accounts(
     """List accounts by their ids."""
 
     async def work(client: DiwanClient) -> list[Any]:
-        found: list[Any] = []
-        async for account in client.wallet.accounts(kind=kind, with_closed=closed, page_size=min(limit, 500)):
-            found.append(account)
-            if len(found) == limit:
-                break
-        return found
+        return await first(limit, client.wallet.accounts(kind=kind, with_closed=closed, page_size=min(limit, 500)))
 
     for account in as_operator(data, "wallet list", work):
         print(json.dumps(account_facts(account), ensure_ascii=False) if as_json else account_line(account))
@@ -153,12 +148,7 @@ def statement(
     """List an account's entries, newest first: amount, balance afterwards, what for, and the transfer."""
 
     async def work(client: DiwanClient, account: AccountName | None) -> list[Any]:
-        found: list[Any] = []
-        async for entry in client.wallet.entries(name=account, page_size=min(limit, 500)):
-            found.append(entry)
-            if len(found) == limit:
-                break
-        return found
+        return await first(limit, client.wallet.entries(name=account, page_size=min(limit, 500)))
 
     entries = looking(data, "wallet statement", name, work, as_player=as_player)
     if not entries and not as_json:
