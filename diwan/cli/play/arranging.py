@@ -36,6 +36,14 @@ class Arranging:
                 return cls(private.hand_id, arranged_as(cards, getattr(private.capsa, name).rows))
         return cls(private.hand_id, dealt(cards))
 
+    def is_still_of(self, private: PrivateView) -> bool:
+        """Say whether these rows are what the table has: not of another hand, nor other ones that the clock has locked."""
+        if private.capsa.HasField("locked") and not self._has_locked:
+            rows = private.capsa.locked.rows
+            locked = [set(row) for row in (rows.front, rows.middle, rows.back)]
+            return self.hand_id == private.hand_id and locked == [set(row) for row in self.arranged.rows]
+        return self.hand_id == private.hand_id
+
     def lines(self, scene: Scene, look: Look) -> list[Text]:
         """Return the rows as they stand."""
         return arranged_lines(scene, self.arranged, look)

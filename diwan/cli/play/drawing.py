@@ -13,7 +13,7 @@ from diwan.cli.play.drawing_sarab import sarab_lines, sarab_notices
 from diwan.cli.play.look import Look, cards_text, columns, labelled_cards, name_text
 from diwan.cli.play.scene import Scene
 from diwan.cli.play.words import Words
-from diwan.client.messages import Decision, SeatStatus, SeatView, Street, is_running, name_of
+from diwan.client.messages import Decision, PrivateView, SeatStatus, SeatView, Street, is_running, name_of
 
 MARK_OF_TURN: Final = ">"
 _RIGHT: Final = (1, 4)
@@ -89,7 +89,7 @@ def _states(scene: Scene, seat: SeatView, look: Look) -> list[str]:
         (seat.has_folded and seat.in_hand, lambda: words("folded")),
         (seat.is_all_in and seat.in_hand, lambda: words("all_in")),
         (seat.status == SeatStatus.SEAT_STATUS_SITTING_OUT, lambda: words("sitting_out")),
-        (seat.status == SeatStatus.SEAT_STATUS_WAITING, lambda: words("waiting")),
+        (seat.status == SeatStatus.SEAT_STATUS_WAITING and bool(hand.hand_no), lambda: words("waiting")),
         (seat.status == SeatStatus.SEAT_STATUS_LEAVING, lambda: words("leaving")),
         (seat.status == SeatStatus.SEAT_STATUS_RESERVED, lambda: words("reserved")),
         (seat.seat in scene.away, lambda: words("away")),
@@ -100,7 +100,7 @@ def _states(scene: Scene, seat: SeatView, look: Look) -> list[str]:
     for powers in hand.naiko.seats:
         if powers.seat == seat.seat:
             found += [words("anchored")] if powers.is_anchored else []
-            found += [f"{words.piece(powers.destellos)} {words('destellos')}"]
+            found.append(words("destellos_of", count=powers.destellos))
     return found
 
 
@@ -109,10 +109,23 @@ def _own(scene: Scene, look: Look) -> list[Text]:
     if not scene.cards:
         return []
     found = labelled_cards(words("your_cards"), scene.cards, look)
-    if private is not None and private.HasField("glanced"):
+    if private is not None and private.HasField("glanced") and private.glanced.card not in scene.table.hand.board:
         found.append(_line("   " + words("glanced", cards=cards_text([private.glanced.card], look)), words))
     if private is not None and private.HasField("discarded"):
         found.append(_line("   " + words("discarded", cards=cards_text([private.discarded.card], look)), words))
+    return found
+
+
+def learned_lines(before: PrivateView, now: PrivateView, look: Look) -> list[Text]:
+    """Return what a power has shown to us alone since a view of the same hand: the card seen, or thrown away and drawn."""
+    words, found = look.words, []
+    for name in ("glanced", "discarded"):
+        if now.HasField(name) and not before.HasField(name):
+            card = getattr(now, name).card
+            found.append(_line("   " + words(name, cards=cards_text([card], look)), words))
+    held = [reveal.card for reveal in now.reveals]
+    if found and held != [reveal.card for reveal in before.reveals]:
+        found += labelled_cards(words("your_cards"), held, look)
     return found
 
 
@@ -126,7 +139,7 @@ def question_lines(scene: Scene, look: Look) -> list[Text]:
     words = look.words
     found = [Text(words.line(_whose_turn(scene, decision, words)), style="bold reverse")]
     found += sarab_notices(scene, decision, look) + offer_lines(scene, look)
-    return [*found, _line("   " + "     ".join([*choices(decision, words), words("key_help")]), words)]
+    return [*found, _line("   " + "     ".join([*choices(decision, words, scene.own), words("key_help")]), words)]
 
 
 def _whose_turn(scene: Scene, decision: Decision, words: Words) -> str:
@@ -137,8 +150,16 @@ def _whose_turn(scene: Scene, decision: Decision, words: Words) -> str:
     return words("your_turn_bank", seconds=seconds, bank=bank) if bank else words("your_turn", seconds=seconds)
 
 
-def choices(decision: Decision, words: Words) -> list[str]:
-    """Return every legal action with its key and amounts."""
+def can_go_all_in(decision: Decision, own: SeatView | None) -> bool:
+    """Say whether all chips can go in now: pot-limit and an Anchor may forbid it."""
+    if decision.can_sarab or own is None:
+        return decision.can_sarab or decision.can_call or decision.can_bet or decision.can_raise
+    is_by_call = decision.can_call and decision.call_amount >= own.stack
+    return is_by_call or ((decision.can_bet or decision.can_raise) and decision.max_to >= own.stack + own.bet)
+
+
+def choices(decision: Decision, words: Words, own: SeatView | None) -> list[str]:
+    """Return every legal action with its key and amounts; ``own`` is our seat."""
     low, high = decision.min_to, decision.max_to
     found = [words("key_fold", word=words("fold"))] if decision.can_fold else []
     found += [words("key_check", word=words("check"))] if decision.can_check else []
@@ -151,7 +172,7 @@ def choices(decision: Decision, words: Words) -> list[str]:
             found.append(words(f"key_{kind}", word=words(kind), low=low, high=high))
         if low < decision.pot_to < high:
             found.append(words("key_pot", word=words(kind), amount=decision.pot_to))
-    if decision.can_sarab or decision.can_call or decision.can_bet or decision.can_raise:
+    if can_go_all_in(decision, own):
         found.append(words("key_all_in", word=words("all_in")))
     return found
 

@@ -72,13 +72,22 @@ def arranged_lines(scene: Scene, arranged: Arranged, look: Look) -> list[Text]:
         found += _row_lines(words(row), cards, words(category) if category else "", look)
     if arranged.tray:
         found += labelled_cards(words("tray"), arranged.tray, look)
+    is_setting = scene.table.hand.capsa.decision.kind == "set"
+    is_locked = scene.private is not None and scene.private.capsa.HasField("locked")
     if view is not None and view.is_complete:
         is_bad = view.is_fouled
-        found.append(Text(words.line("   " + words("would_foul" if is_bad else "in_order")), "bold" if is_bad else ""))
-    is_setting = scene.table.hand.capsa.decision.kind == "set"
-    if is_setting and scene.private is not None and scene.private.capsa.HasField("locked"):
+        told = words("would_foul" if is_bad else "in_order")
+        if is_setting and not is_locked and _draft_counts(scene):
+            told += " " + words("draft_does_not_count" if is_bad else "draft_counts")
+        found.append(Text(words.line("   " + told), "bold" if is_bad else ""))
+    if is_setting and is_locked:
         found.append(Text(words.line("   " + words("is_locked"))))
     return found
+
+
+def _draft_counts(scene: Scene) -> bool:
+    """Say whether who is late is held to the last draft that is complete and in order (CS-28)."""
+    return scene.table.config.capsa.timeout_policy in {"", "draft_then_auto"}
 
 
 def _row_lines(name: str, cards: Sequence[int], category: str, look: Look) -> list[Text]:

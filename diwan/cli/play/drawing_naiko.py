@@ -15,14 +15,13 @@ KEYS: Final = {"hidden_glance": "g", "sleeve_trick": "d CARD", "short_anchor": "
 
 
 def offer_lines(scene: Scene, look: Look) -> list[Text]:
-    """Return the powers on show as they stand for the seat that is asked: key, name, cost, whether or why not."""
+    """Return the powers on show as they stand for the seat that is asked: key, name, cost, what it does or why not now."""
     words, naiko = look.words, scene.table.hand.naiko
     offers = scene.offers
     if not offers:
         return []
     mine = next((each.destellos for each in naiko.seats if each.seat == scene.seat), 0)
-    told = {"carousel": words("carousel"), "destellos": words("destellos")}
-    head = words("powers", count=mine, left=naiko.activations_left, **told)
+    head = words("powers", count=mine, left=naiko.activations_left, destellos=words("destellos"))
     rows = [_cells(offer, words) for offer in offers]
     return [Text(words.line(f"   {head}")), *(Text(words.line(f"      {line}")) for line in columns(rows))]
 
@@ -31,11 +30,11 @@ def _cells(offer: PowerOffer, words: Words) -> tuple[str, ...]:
     if offer.why_not:
         state = words("not_now", why=why_text(offer.why_not, words))
     elif offer.targets:
-        state = words("at_seats", seats=", ".join(map(str, offer.targets)))
+        state = words("at_seats", does=words(f"does_{offer.power}"), seats=", ".join(map(str, offer.targets)))
     else:
-        state = words("usable")
+        state = words(f"does_{offer.power}")
     key = "" if offer.why_not else words.cards(KEYS.get(offer.power, ""))
-    return key, words(offer.power), words.piece(offer.cost), state, words(f"does_{offer.power}")
+    return key, words(offer.power), words.piece(offer.cost), state
 
 
 def why_text(reason: str, words: Words) -> str:

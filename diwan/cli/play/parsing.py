@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from diwan.cli.play.commands import Act, Command, Reload, Simple, Unclear
-from diwan.cli.play.drawing import choices
+from diwan.cli.play.drawing import can_go_all_in, choices
 from diwan.cli.play.parsing_capsa import parse_capsa, parse_stake
 from diwan.cli.play.parsing_naiko import parse_power, parse_window
 from diwan.cli.play.rows import Arranged
 from diwan.cli.play.scene import Scene
 from diwan.cli.play.words import Words, typed_words
-from diwan.client.messages import Decision
+from diwan.client.messages import Decision, SeatView
 
 _COMMON: Final = ("help", "leave", "table", "conditions", "reload", "sit_out", "come_back", "yes")
 _ACTIONS: Final = ("fold", "check", "call", "bet", "raise", "all_in", "pot", "least", "most")
@@ -43,7 +43,7 @@ def _of_the_moment(
     decision = scene.decision
     if decision is None:
         return None
-    return parse_power(word, rest, scene, words) or parse_action(word, rest, decision, words)
+    return parse_power(word, rest, scene, words) or parse_action(word, rest, decision, words, scene.own)
 
 
 def _common(word: str, rest: Sequence[str]) -> Command | None:
@@ -65,8 +65,10 @@ def _unclear(line: str, word: str, scene: Scene, words: Words) -> Command:
     return Unclear(words("not_understood", text=line.strip()))
 
 
-def parse_action(word: str, rest: Sequence[str], decision: Decision, words: Words) -> Command | None:
-    """Return what a word means as an action, None where it is none."""
+def parse_action(
+    word: str, rest: Sequence[str], decision: Decision, words: Words, own: SeatView | None = None
+) -> Command | None:
+    """Return what a word means as an action of a seat, None where it is none."""
     known = typed_words(*_ACTIONS, *(("sarab",) if words.game == "sarab" else ()))
     kind: Any = known.get(word)
     match kind:
@@ -74,24 +76,23 @@ def parse_action(word: str, rest: Sequence[str], decision: Decision, words: Word
             return None
         case "fold" | "check" | "call":
             is_legal = getattr(decision, f"can_{kind}")
-            return Act(kind) if is_legal else _cannot(kind, decision, words)
+            return Act(kind) if is_legal else _cannot(kind, decision, words, own)
         case "sarab" | "all_in":
-            can = decision.can_sarab or decision.can_call or decision.can_bet or decision.can_raise
-            return Act("all_in") if can else _cannot("all_in", decision, words)
+            return Act("all_in") if can_go_all_in(decision, own) else _cannot("all_in", decision, words, own)
         case "pot" | "least" | "most":
-            return _lift(_lift_kind(decision), [word], decision, words)
+            return _lift(_lift_kind(decision), [word], decision, words, own)
         case _:
             # Whoever types "bet" over a bet, or "raise" where nobody has bet, means the one that there is.
-            return _lift(_lift_kind(decision) or kind, rest, decision, words)
+            return _lift(_lift_kind(decision) or kind, rest, decision, words, own)
 
 
 def _lift_kind(decision: Decision) -> Any:
     return "bet" if decision.can_bet else "raise" if decision.can_raise else None
 
 
-def _lift(kind: Any, rest: Sequence[str], decision: Decision, words: Words) -> Command:
+def _lift(kind: Any, rest: Sequence[str], decision: Decision, words: Words, own: SeatView | None) -> Command:
     if _lift_kind(decision) is None:
-        return _cannot(kind or "raise", decision, words)
+        return _cannot(kind or "raise", decision, words, own)
     low, high = decision.min_to, decision.max_to
     if not rest:
         return Act(kind, low) if low == high else Unclear(words("how_much", key=kind[0], low=low, high=high))
@@ -105,8 +106,8 @@ def _lift(kind: Any, rest: Sequence[str], decision: Decision, words: Words) -> C
     return Act(kind, to) if to <= high else Unclear(words("too_large", amount=to, high=high))
 
 
-def _cannot(kind: str, decision: Decision, words: Words) -> Unclear:
-    return Unclear(words("cannot", word=words(kind), choices="     ".join(choices(decision, words))))
+def _cannot(kind: str, decision: Decision, words: Words, own: SeatView | None) -> Unclear:
+    return Unclear(words("cannot", word=words(kind), choices="     ".join(choices(decision, words, own))))
 
 
 def number(text: str) -> int | None:
@@ -130,4 +131,4 @@ def help_lines(scene: Scene, words: Words) -> list[str]:
         found = [words("help_betting", **named), words("help_totals")]
         found += [words("help_powers"), words("window_help")] if scene.game == "naiko" else []
         found += [words("hint")] if "hint" in words else []
-    return [words.line(line) for line in (*found, words("help_common"))]
+    return [words.line(line) for text in (*found, words("help_common")) for line in text.strip("\n").splitlines()]

@@ -11,7 +11,7 @@ from typing import Any, Final
 from diwan.cli.play.arranging import Arranging
 from diwan.cli.play.commands import Arrange, Command, Reload, Simple, Unclear
 from diwan.cli.play.deciding import decide_alone, make
-from diwan.cli.play.drawing import question_lines, table_lines
+from diwan.cli.play.drawing import learned_lines, question_lines, table_lines
 from diwan.cli.play.drawing_capsa import capsa_lines
 from diwan.cli.play.look import Look, labelled_cards
 from diwan.cli.play.parsing import help_lines, is_risky, parse
@@ -170,7 +170,7 @@ class Session:
             return
         self._people |= {each.seat: each for each in view.seats}
         self._own_seat = next((each.seat for each in view.seats if each.player == self._seating.player), self._own_seat)
-        teller = Teller(self._people.values(), self._own_seat, self._look)
+        teller = Teller(self._people.values(), self._own_seat, self._look, view.hand.board)
         self._screen.show(teller.locked(newly_locked(before, view)))
         for stored in update.events:
             kind, event = event_of(stored)
@@ -213,7 +213,8 @@ class Session:
         if view.HasField("match") and view.match.is_started:
             places = [each.place for each in view.match.places if each.player == self._seating.player]
             is_won = view.match.result == MatchResult.MATCH_RESULT_WON and places == [1]
-            self._say(self._words("house_wins_match" if is_won else "you_are_out"))
+            told = self._words("you_are_out_at", place=places[0]) if places else self._words("you_are_out")
+            self._say(self._words("house_wins_match") if is_won else told)
         elif view.is_closed:
             self._say(self._words("table_closed"))
         else:
@@ -228,16 +229,20 @@ class Session:
         elif is_new and private.reveals:
             cards = [reveal.card for reveal in private.reveals]
             self._screen.show(labelled_cards(self._words("your_cards"), cards, self._look))
+        elif before is not None and not is_new:
+            self._screen.show(learned_lines(before, private, self._look))
 
     def _arrange_anew(self, private: PrivateView, before: PrivateView | None, seat: SeatStream) -> None:
         scene = scene_of(seat, self._now_ms())
-        if self._arranging is None or self._arranging.hand_id != private.hand_id:
+        if self._arranging is None or not self._arranging.is_still_of(private):
             self._arranging = Arranging.of(private)
         if before is not None and before.capsa != private.capsa and scene is not None:
             self._screen.show(self._arranging.lines(scene._replace(private=private), self._look))
 
     def _told_of_line(self, is_there: bool) -> None:
         self._say(self._words("line_back" if is_there else "line_lost"))
+        if is_there:
+            self._asked_turn = 0  # What was asked has scrolled away: it is shown again, with the time that is left.
 
     # ---- What is asked ----------------------------------------------------------------------------------------------
 

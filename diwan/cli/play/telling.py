@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from diwan.cli.play.five import best_five
 from diwan.cli.play.look import Look, cards_text, who_text
 from diwan.cli.play.words import Words
 from diwan.client.messages import (
@@ -20,12 +21,14 @@ from diwan.client.messages import (
     event_of,
     name_of,
 )
+from diwan.core.cards import Card
 
 _DECIDED_BY: Final[dict[int, str]] = {
     DecidedBy.DECIDED_BY_CLOCK: "by_clock",
     DecidedBy.DECIDED_BY_SYSTEM: "by_room",
     DecidedBy.DECIDED_BY_OPERATOR: "by_room",
 }
+_AWAY: Final = frozenset({SeatCause.SEAT_CAUSE_CLOCK, SeatCause.SEAT_CAUSE_DISCONNECTED})
 _SIMPLE: Final = {
     "sat_out": "sat_out",
     "sat_in": "sat_in",
@@ -43,10 +46,11 @@ _OF_THE_TABLE: Final = {
 
 
 class Teller:
-    """Tells events of one table. ``seats`` name who sits there, or sat there until these events."""
+    """Tells events of one table. ``seats`` name who sits there, or sat there until these events; ``board`` lies there."""
 
-    def __init__(self, seats: Iterable[SeatView], own: int | None, look: Look) -> None:
+    def __init__(self, seats: Iterable[SeatView], own: int | None, look: Look, board: Sequence[Card] = ()) -> None:
         self._seats = list(seats)
+        self._board = board
         self._own = own
         self._look = look
         self._words: Words = look.words
@@ -141,23 +145,29 @@ class Teller:
         facts = {"who": self._who(event.seat), "cards": cards}
         if not event.category:
             return self._words("shows", **facts)
-        return self._words("shows_named", category=self._words(event.category), **facts)
+        held = [reveal.card for reveal in event.reveals]
+        five = best_five(held, self._board, event.category, is_omaha=self._words.game == "omaha")
+        if not five:
+            return self._words("shows_named", category=self._words(event.category), **facts)
+        made = cards_text(five, self._look)
+        return self._words("shows_made", category=self._words(event.category), five=made, **facts)
 
     def _power(self, kind: str, event: Any, at_ms: int) -> list[str] | None:
         words = self._words
+        paid = {"cost": getattr(event, "cost", 0)}
         match kind:
             case "card_glanced":
-                return [words("told_glance", who=self._who(event.seat), power=words("hidden_glance"), cost=event.cost)]
+                return [words("told_glance", who=self._who(event.seat), power=words("hidden_glance"), **paid)]
             case "card_swapped":
-                return [words("told_glance", who=self._who(event.seat), power=words("sleeve_trick"), cost=event.cost)]
+                return [words("told_glance", who=self._who(event.seat), power=words("sleeve_trick"), **paid)]
             case "anchor_declared":
                 facts = {"power": words("short_anchor"), "target": self._who(event.target)}
-                return [words("told_anchor", who=self._who(event.seat), cost=event.cost, **facts)]
+                return [words("told_anchor", who=self._who(event.seat), **paid, **facts)]
             case "window_opened":
                 seconds = max(0, event.deadline_ms - at_ms) // 1000
                 return [words("told_window", who=self._who(event.seat), seconds=seconds)]
             case "anchor_answered" if event.answer == "seal_shield":
-                return [words("told_shield", who=self._who(event.seat), power=words("seal_shield"), cost=event.cost)]
+                return [words("told_shield", who=self._who(event.seat), power=words("seal_shield"), **paid)]
             case "anchor_answered":
                 return [words("told_passed", who=self._who(event.seat))]
             case "anchor_settled":
@@ -187,6 +197,8 @@ class Teller:
 
     def _at_the_table(self, kind: str, event: Any) -> list[str] | None:
         words = self._words
+        if kind == "sat_out" and event.seat == self._own and event.cause in _AWAY:
+            return [words("you_were_sat_out")]
         if kind in _SIMPLE:
             return [words(_SIMPLE[kind], who=self._who(event.seat))]
         if kind in _OF_THE_TABLE:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from rich.console import Console
 from rich.text import Text
 
-from diwan.cli.play.look import SYMBOLS
+from diwan.cli.play.look import SYMBOLS, width
+from diwan.cli.play.words import RIGHT_TO_LEFT_MARK
 
 _READ_BYTES_MAX = 64 * 1024
+_INDENT: Final = 2
+_BETWEEN_CHOICES: Final = re.compile(r"(?<=\S) {5}(?=\S)")
+_BETWEEN_WORDS: Final = re.compile(r"(?<=\S) +(?=\S)")
 
 
 class Keyboard:
@@ -64,6 +70,36 @@ class Keyboard:
         return True
 
 
+def folded(line: str | Text, columns: int) -> list[Text]:
+    """Return a line as lines that fit a terminal, broken between choices where it has some, else between words.
+
+    What is continued is indented, and begins on the same side. A piece without a place to break is left to the terminal.
+    """
+    text = Text(line) if isinstance(line, str) else line
+    if width(text.plain) <= columns:
+        return [text]
+    opening = RIGHT_TO_LEFT_MARK if text.plain.startswith(RIGHT_TO_LEFT_MARK) else ""
+    plain = text.plain
+    indent = len(plain) - len(plain.removeprefix(opening).lstrip(" ")) - len(opening) + _INDENT
+    breaks = [found.start() for found in _BETWEEN_CHOICES.finditer(plain)] or [
+        found.start() for found in _BETWEEN_WORDS.finditer(plain)
+    ]
+    parts, start = [], 0
+    while start < len(plain):
+        lead = opening + " " * indent if start else ""
+        end = _end_of_part(plain, start, breaks, columns - width(lead))
+        parts.append(Text.assemble(lead, text[start:end]))
+        start = end + len(plain[end:]) - len(plain[end:].lstrip(" "))
+    return parts
+
+
+def _end_of_part(plain: str, start: int, breaks: list[int], columns: int) -> int:
+    """Return where a line is broken that begins at ``start``: at the last place that fits, else at the first there is."""
+    later = [place for place in breaks if plain[start:place].strip()] + [len(plain)]
+    fitting = [place for place in later if width(plain[start:place]) <= columns]
+    return max(fitting, default=later[0])
+
+
 class Screen:
     """Writes lines, in colour where there is a terminal, and keeps a prompt at the end of the last one apart."""
 
@@ -91,7 +127,8 @@ class Screen:
             if self._is_at_prompt:
                 self._is_at_prompt = False
                 self._console.print()
-            self._console.print(line, markup=False, soft_wrap=True)
+            for part in folded(line, self._console.width) if self.is_terminal else [line]:
+                self._console.print(part, markup=False, soft_wrap=True)
 
     def ask(self, prompt: str) -> None:
         """Write a prompt where somebody reads along."""

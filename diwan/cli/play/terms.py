@@ -24,12 +24,17 @@ def _stakes(terms: TableConditions, words: Words) -> list[str]:
     if terms.small_blind:
         found.append(words("terms_blinds", small=terms.small_blind, big=terms.big_blind))
     if terms.ladder:
-        found.append(words("terms_forced", ladder=", ".join(str(level.forced_bet) for level in terms.ladder)))
+        bets = [level.forced_bet for level in terms.ladder]
+        found.append(words("terms_forced" if len(bets) > 1 else "terms_forced_one", ladder=" ".join(map(str, bets))))
     if terms.unit:
         found.append(words("terms_unit", amount=terms.unit))
     if terms.chips == ChipSource.CHIP_SOURCE_MATCH:
         found.append(words("terms_coins", amount=terms.starting_stack))
-        found.append(words("terms_entry", amount=terms.entry_fee, prizes="/".join(map(str, terms.prizes))))
+        prizes = "/".join(map(str, terms.prizes))
+        is_free = not terms.entry_fee
+        found.append(
+            words("terms_entry_free") if is_free else words("terms_entry", amount=terms.entry_fee, prizes=prizes)
+        )
     else:
         found.append(words("terms_buy_in", low=terms.buy_in_min, high=terms.buy_in_max))
     return found

@@ -99,7 +99,7 @@ def test_a_hand_of_naiko_with_its_powers(open_house):
         assert player.ended() == 0
         text = player.text
 
-    assert "Powers on the carousel; you have" in text
+    assert "Powers of this hand, each with its price" in text
     assert re.search(r"not now: \w+", text)
     assert re.search(r"Short Anchor: .*\.|Say which seat: n SEAT", text)
     assert re.search(r"Sleeve Trick: .*\.|Say which card goes", text)
@@ -146,6 +146,6 @@ def test_a_hand_of_capsa_set_by_keyboard(open_house):
         assert player.ended() == 0
         text = player.text
 
-    assert ("draft saved" in text) == is_asked
+    assert ("saved as a draft" in text) == is_asked
     assert "Pair by pair:" in text
     assert re.search(r"you - \S+ \(BOT\): |\(BOT\) - you: ", text)

@@ -20,7 +20,7 @@ class Typist:
 
     def __init__(self, data: Path, *arguments: str, in_terminal: bool = True, command: str = "play") -> None:
         program = [*PROGRAM, command, *arguments, "--data", str(data)]
-        environment = os.environ | {"TERM": "xterm", "COLUMNS": "120", "LINES": "50", "PYTHONUTF8": "1"}
+        environment = os.environ | {"TERM": "xterm", "COLUMNS": "160", "LINES": "50", "PYTHONUTF8": "1"}
         if in_terminal:
             self._output, theirs = pty.openpty()
             self._process = subprocess.Popen(program, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)

@@ -151,7 +151,7 @@ def test_rows_come_with_the_names_that_the_server_gives_them():
         "   front: K♠ K♦ 2♦  (pair)",
         "   middle: A♠ A♥ Q♦ Q♣ 4♣  (two pair)",
         "   back: 9♥ 8♥ 7♥ 5♥ 3♥  (flush)",
-        "   Rows are in order.",
+        "   Rows are in order. They count if your time runs out; l locks them.",
     ]
     fouled = capsa_scene(own={"draft": named | {"is_complete": True, "is_fouled": True}})
     assert "These rows FOUL" in plain(arranged_lines(fouled, arranged, look("capsa")))

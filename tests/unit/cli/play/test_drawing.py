@@ -5,8 +5,10 @@ from rich.console import Console
 
 from diwan.api.event.v1 import hand_pb2, table_pb2
 from diwan.api.table.v1 import lobby_pb2, view_pb2
+from diwan.cli.play.commands import Act
 from diwan.cli.play.drawing import question_lines, table_lines
 from diwan.cli.play.look import card_boxes, columns, width
+from diwan.cli.play.parsing import parse
 from diwan.cli.play.terms import terms_lines
 from diwan.cli.play.words import Words, without_marks
 from diwan.core.cards import parse_cards
@@ -19,7 +21,7 @@ def test_a_table_shows_seats_stacks_button_bets_board_pot_and_own_cards():
     assert drawn.splitlines() == [
         "== Hold'em · 5/10 · hand 12 · flop · pot 140 ==",
         "   board: A♥ 7♦ 2♣",
-        ">  0  you                      980  in 20",
+        ">  0  you                      960  in 20",
         "   2  rami-01 (BOT)  (button)  900  in 40",
         "   4  layla                      0         folded",
         "   your cards: A♠ K♦",
@@ -103,7 +105,7 @@ def sarab_scene(own_stack=45, **sarab):
 @pytest.mark.parametrize(
     ("sarab", "line"),
     [
-        ({}, "Forced bet 20; deals with it, this one included: 2, then it rises"),
+        ({}, "Forced bet 20, for 2 more deals, this one included; then it rises"),
         ({"deals_to_next_step": 1, "next_forced_bet": 30}, "Forced bet 20; it is 30 from the next deal on"),
         ({"deals_to_next_step": 0}, "Forced bet 20; it stays"),
         ({"carried": 60}, "60 carried over from void hands lie in the pot"),
@@ -119,9 +121,9 @@ def test_sarab_tells_of_the_50_flag_the_void_hand_and_coins():
     found = sarab_scene(is_void_unless_bet=True, cannot_fold=[0])
     asked = plain(question_lines(found, look("sarab")))
 
-    assert "This hand is void at the end of the turn unless somebody bets." in asked
+    assert "If nobody has bet by the end of the turn (the fourth board card), this hand is void." in asked
     assert "With 50 or less in front of you, you may not fold." in asked
-    assert "Your 45 in coins: 4 stones, rest 5" in asked
+    assert "Your 45 in coins: stones (10): 4, rest 5" in asked
     assert "a  sarab" in asked
     assert "f  fold" not in asked
     assert "no fold" in plain(table_lines(found, look("sarab")))
@@ -154,6 +156,26 @@ def naiko(**said):
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "is_offered"),
+    [
+        ({"can_raise": True, "min_to": 80, "max_to": 980}, True),
+        ({"can_raise": True, "min_to": 80, "max_to": 240}, False),
+        ({"can_call": True, "call_amount": 20, "can_raise": True, "min_to": 80, "max_to": 240}, False),
+        ({"can_call": True, "call_amount": 960}, True),
+        ({"can_check": True}, False),
+        ({"can_check": True, "can_sarab": True}, True),
+    ],
+)
+def test_all_in_is_offered_only_where_all_chips_can_go_in(said, is_offered):
+    """HD-16: pot-limit may forbid it; 960 are in front of us and 20 are in already."""
+    asked = plain(question_lines(scene(decision=decision(**said)), look()))
+    answer = parse("a", scene(decision=decision(**said)), look().words)
+
+    assert ("a  all-in" in asked) is is_offered
+    assert (answer == Act("all_in")) is is_offered
+
+
 OFFERS = [
     view_pb2.PowerOffer(power="hidden_glance", seat=0, cost=1),
     view_pb2.PowerOffer(power="short_anchor", seat=0, cost=2, targets=[2, 4]),
@@ -165,10 +187,20 @@ def test_naiko_shows_every_power_with_key_cost_targets_or_why_not():
     """NK-40 and C5: the shield answers only; the table has two activations left."""
     asked = plain(question_lines(scene("naiko", decision=decision(**OPEN), naiko=naiko(powers=OFFERS)), look("naiko")))
 
-    assert "you have 2 destellos, the table may use 2 more" in asked
+    assert "Your destellos: 2; the table may use 2 more powers" in asked
     glance, anchor, shield = [line.split("  ") for line in asked.splitlines() if line.startswith("      ")]
-    assert [part.strip() for part in glance if part.strip()][:4] == ["g", "Hidden Glance", "1", "ready"]
-    assert [part.strip() for part in anchor if part.strip()][:4] == ["n SEAT", "Short Anchor", "2", "at seats 2, 4"]
+    assert [part.strip() for part in glance if part.strip()][:4] == [
+        "g",
+        "Hidden Glance",
+        "1",
+        "see the next card of the deck",
+    ]
+    assert [part.strip() for part in anchor if part.strip()][:4] == [
+        "n SEAT",
+        "Short Anchor",
+        "2",
+        "hold a seat's raises to the pot; SEAT: 2, 4",
+    ]
     assert "not now: only when an Anchor is aimed at you" in [part.strip() for part in shield]
 
 
@@ -176,7 +208,7 @@ def test_naiko_marks_who_is_anchored_and_shows_the_glanced_card():
     glanced = own(glanced=hand_pb2.Reveal(position=20, card=parse_cards("7c")[0]))
     drawn = plain(table_lines(scene("naiko", private=glanced, naiko=naiko()), look("naiko")))
 
-    assert "anchored, 1 destellos" in drawn
+    assert "anchored, destellos: 1" in drawn
     assert "You saw the next card of the deck: 7♣" in drawn
 
 
@@ -187,7 +219,7 @@ def test_the_target_of_an_anchor_is_asked_for_its_eight_seconds():
     asked = plain(question_lines(scene("naiko", naiko=naiko(window=window, powers=offers)), look("naiko")))
 
     assert "rami-01 (BOT): Short Anchor at you. 8 s to answer" in asked
-    assert "s  answer with the Seal Shield (1)     p  let it pass" in asked
+    assert "s  answer with the Seal Shield, price 1     p  let it pass" in asked
 
 
 def test_without_the_means_for_a_shield_only_a_pass_is_offered():
@@ -243,4 +275,7 @@ def test_conditions_of_a_match_name_entry_prizes_and_coins():
         chips=table_pb2.CHIP_SOURCE_MATCH, entry_fee=50, prizes=[70, 30], starting_stack=1000,
     )  # fmt: skip
     line = terms_lines(terms, Words("en", "sarab"))[0]
-    assert "forced bets 10, 20, 1,000 in coins for everybody, entry 50, prizes 70/30 %, 4 seats" in line
+    assert (
+        "forced bets rising 10 20, 1,000 in coins for everybody, entry 50, prizes in % of the entries: 70/30, 4 seats"
+        in line
+    )

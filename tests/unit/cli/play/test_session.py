@@ -14,8 +14,9 @@ from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.cli.play.session import Ending, Session
 from diwan.cli.play.terminal import Screen
 from diwan.client import DiwanError, ProofFailed, SeatStream
+from diwan.core.cards import parse_cards
 from diwan.core.fairness import NO_SEEDS, deal
-from tests.unit.cli.play.views import FACING_BET, HAND, OPEN, decision, look, reveals, scene, seat, stored
+from tests.unit.cli.play.views import FACING_BET, HAND, OPEN, decision, look, own, reveals, scene, seat, stored
 
 
 class Table(SeatStream):
@@ -217,6 +218,30 @@ async def test_a_lost_line_and_its_return_are_told():
         assert "Connected again." in evening.said
 
 
+async def test_when_the_line_is_back_the_open_question_is_shown_again():
+    """H10: what was asked may have scrolled away, and time has gone by."""
+    async with Evening() as evening:
+        await at_turn(evening, **OPEN)
+        evening.house.on_line(False)  # noqa: FBT003  (as the client library calls it)
+        evening.house.on_line(True)  # noqa: FBT003
+        await at_turn(evening, **OPEN)
+        assert evening.said.count("Your turn.") == 2
+
+
+async def test_what_a_power_shows_to_its_player_is_told_when_it_comes():
+    """NK-18, NK-20: the card seen; the card thrown away with the cards held from then on."""
+    async with Evening("naiko") as evening:
+        await at_turn(evening, "naiko", **OPEN)
+        await evening.table.comes(private=own(glanced=reveals("7c")[0]))
+        await evening.settled()
+        assert evening.said.count("You saw the next card of the deck: 7♣") == 1
+        await evening.table.comes(private=own("As 2c", glanced=reveals("7c")[0], discarded=reveals("Kd")[0]))
+        await evening.settled()
+        assert evening.said.count("You saw the next card") == 1
+        told = evening.said.split("You threw away K♦")[1]
+        assert "your cards: A♠ 2♣" in told
+
+
 async def test_after_a_snapshot_the_table_is_shown_as_it_stands():
     async with Evening() as evening:
         await evening.table.shows(scene().table)
@@ -336,7 +361,7 @@ async def test_the_end_of_the_input_is_leaving():
 async def test_the_last_of_a_match_has_won_it_and_others_are_out():
     """SB-38."""
     terms = lobby_pb2.TableConditions(game="sarab", chips=table_pb2.CHIP_SOURCE_MATCH)
-    for place, text in ((1, "You win the match!"), (2, "You are out of the match.")):
+    for place, text in ((1, "You win the match!"), (2, "You are out of the match: place 2.")):
         async with Evening("sarab", terms) as evening:
             await evening.table.shows(scene("sarab").table)
             over = scene("sarab", seats=[seat(2, "rami", 5)]).table
@@ -438,3 +463,19 @@ async def test_yes_means_nothing_where_nothing_was_asked():
         await evening.settled()
         await evening.types("yes")
         assert evening.table.sent == []
+
+
+async def test_a_set_that_the_clock_has_locked_is_shown_instead_of_the_fouled_draft():
+    """CS-28: the last rows in order count, not those that were drafted last."""
+    async with Evening("capsa", lobby_pb2.TableConditions(game="capsa")) as evening:
+        table, private = capsa_view()
+        await evening.table.shows(table)
+        await evening.table.comes(private=private)
+        await evening.settled()
+        await evening.types("f As Ah Kd")
+        rows = {"front": parse_cards("Kd Ks 2d"), "middle": parse_cards("As Ah Qc Qd 4c")}
+        rows["back"] = parse_cards("9h 8h 7h 5h 3h")
+        _, locked = capsa_view(locked={"rows": rows, "is_complete": True, "front_category": "pair"})
+        await evening.table.comes(private=locked)
+        await evening.settled()
+        assert "front: K♠ K♦ 2♦  (pair)" in evening.said.split("saved as a draft")[1]

@@ -6,7 +6,8 @@ import os
 from rich.console import Console
 from rich.text import Text
 
-from diwan.cli.play.terminal import Keyboard, Screen
+from diwan.cli.play.terminal import Keyboard, Screen, folded
+from diwan.cli.play.words import RIGHT_TO_LEFT_MARK
 
 
 async def read_all(pieces):
@@ -67,3 +68,31 @@ def test_without_a_terminal_nothing_is_prompted_and_long_lines_stay_whole(capsys
     screen.ask("> ")
     screen.show([Text("x" * 300, style="bold red"), "[not markup]"])
     assert capsys.readouterr().out == "x" * 300 + "\n[not markup]\n"
+
+
+def test_a_long_line_is_broken_between_choices_and_no_choice_is_torn():
+    line = "   f  fold     c  call 25     r N  raise to 40 up to 1,000     p  raise by the pot: 90     ?  help"
+    parts = [part.plain for part in folded(line, 50)]
+
+    assert parts == [
+        "   f  fold     c  call 25",
+        "     r N  raise to 40 up to 1,000",
+        "     p  raise by the pot: 90     ?  help",
+    ]
+
+
+def test_a_long_sentence_is_broken_between_words_on_its_own_side():
+    english = [part.plain for part in folded("Conditions: Naiko, no-limit, bots may sit here", 30)]
+    words = "الشروط: نايكو، بلا حد، قد تجلس هنا بوتات"
+    arabic = [part.plain for part in folded(RIGHT_TO_LEFT_MARK + words, 30)]
+
+    assert english == ["Conditions: Naiko, no-limit,", "  bots may sit here"]
+    assert len(arabic) == 2
+    assert all(part.startswith(RIGHT_TO_LEFT_MARK) for part in arabic)
+
+
+def test_a_line_keeps_its_style_and_what_cannot_be_broken_stays_whole():
+    parts = folded(Text("Your turn. 60 s, then your time bank", style="bold"), 20)
+
+    assert all(str(part.style or part.spans[0].style) == "bold" for part in parts)
+    assert [part.plain for part in folded("x" * 50, 20)] == ["x" * 50]

@@ -51,7 +51,7 @@ def scene(game="holdem", *, cards="As Kd", seats=(), board="", private=None, **h
         config=table_pb2.TableConfig(hand=config),
         seats=seats
         or (
-            seat(0, "amal", 980, bet=20, time_bank_ms=30_000),
+            seat(0, "amal", 960, bet=20, time_bank_ms=30_000),
             seat(2, "bot:rami-01", 900, is_bot=True, bet=40),
             seat(4, "layla", 0, has_folded=True),
         ),
