@@ -72,7 +72,7 @@ def event_of(stored: StoredEvent) -> tuple[str, Any]:
     """Return an event's kind, such as "acted", and its message.
 
     The kind is empty, and the message None, where this client is older than the event, or where the body is withheld
-    because it is for another seat alone.
+    because it is for another seat alone, or for auditors.
     """
     if not stored.body:
         return "", None

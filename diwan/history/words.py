@@ -181,6 +181,8 @@ def describe(event: TableEvent | Withheld, cards: Cards, recorded_at_ms: int, se
             return describe_capsa(event, cards, recorded_at_ms, card_texts, seconds)
         case SetsShown():
             return describe_capsa(event, cards, recorded_at_ms, card_texts, seconds)
+        case Withheld(kind="HandOpened"):
+            return "has shown hidden cards of some hand; who looked at which, and why, is for auditors"
         case Withheld(kind=kind):
             return f"is told of a {kind}, which is for its seat alone"
         case StakeProposed() | StakeAgreed() | StakeEnded():

@@ -49,6 +49,7 @@ from diwan.verifier.report import Fault, Report, Rule, Verdict
 from diwan.verifier.stream import verify_stream
 from diwan.verifier.tournament import TournamentReport, verify_tournament
 from diwan.wire.events import type_id_of
+from diwan.wire.stored import FOR_AUDITORS
 
 DAY_MS: Final = 86_400_000
 _HAND_ENDED: Final = type_id_of(HandEnded)
@@ -143,6 +144,7 @@ class _Check:
     def _end_table(self, stream: StreamRecord, events: list[Placed]) -> None:
         if self._about.about == "table":
             self._decide_whole(stream, events)
+        self._check_looks(stream, events)
         has_no_chips = self._has_no_chips(events)
         versions = [one.event.version for one in events]
         for hand in self._hands.pop(stream.stream_id, []):
@@ -159,6 +161,20 @@ class _Check:
                 self._starts.append(started.started_at_ms)
                 self._own_cards += len(hand.reveals)
             self._wanted.append(Wanted(hand, report, entries, has_no_chips))
+
+    def _check_looks(self, stream: StreamRecord, events: list[Placed]) -> None:
+        """Who looked at hidden cards is told to auditors, whole wherever bodies are, and to nobody else."""
+        hands = [(one.first_version, one.last_version) for one in self._hands.get(stream.stream_id, ())]
+        is_auditor, is_whole = self._about.lens == "auditor", self._about.about == "table"
+        for one in events:
+            event = one.event
+            if event.type_id not in FOR_AUDITORS:
+                continue
+            is_due = is_auditor and (is_whole or any(first <= event.version <= last for first, last in hands))
+            if is_due and event.body_hash:
+                self._note_at(Fault(Rule.BODY_WITHHELD, event.version, "who looked", "its hash alone"), one)
+            elif not is_auditor and not event.body_hash:
+                self._note_at(Fault(Rule.LENS_DIFFERS, event.version, "a look without its body", "who looked"), one)
 
     def _decide_whole(self, stream: StreamRecord, events: list[Placed]) -> None:
         """Decide a table's every command again, those between its hands too: who is dealt in, the button, the blinds."""

@@ -16,7 +16,7 @@ from diwan.core.hand.decide import advance as advance_hand
 from diwan.core.hand.events import Acted, AnchorAnswered, HandEnded, HandStarted, HandVoided, Seat
 from diwan.core.hashing import HASH_BYTES, uuid_bytes
 from diwan.core.log import LoggedEvent
-from diwan.core.table.events import StandUpRequested
+from diwan.core.table.events import HandOpened, StandUpRequested
 from diwan.core.table.playing import PLAYED_EVENTS, PlayedHand, capsa_of, live_of, played_command_of, poker_of
 from diwan.history.entries import Entry, Withheld
 from diwan.verifier.chain import LogReader
@@ -25,6 +25,9 @@ from diwan.verifier.precedence import Commitments
 from diwan.verifier.report import Fault, Report, Rule, Verdict
 
 _ARRANGED = (Withheld(DraftSaved.__name__), Withheld(SetLocked.__name__))
+
+LOOK: Final = Withheld(HandOpened.__name__)
+"""A look at hidden cards as everybody is told of it: no play, no chips and no seat hang on what it says."""
 _ANYBODY = ("player", "clock", "system")
 _DECIDERS: Final[Mapping[type, tuple[str, ...]]] = {
     Acted: _ANYBODY,
@@ -60,6 +63,7 @@ class HandCheck:
         self._deck = RevealedCards(enumerate(deck))
         self._leaving: set[Seat] = set()
         self.withheld: list[int] = []
+        self._look = b""
 
     def take(self, entry: Entry) -> None:
         """Take the hand's next event, or what the table did meanwhile."""
@@ -70,6 +74,8 @@ class HandCheck:
             if isinstance(entry.event, StandUpRequested):
                 self._leaving.add(entry.event.seat)
             return
+        if entry.command_id == self._look:
+            raise _look_among_others(entry)
         self._take_first(entry)
         self.last_version = entry.version
         if played_command_of(entry.event, entry.version - 1) is not None:
@@ -143,7 +149,13 @@ class HandCheck:
         return replace(report, at_version=fault.version, rule=fault.rule, expected=fault.expected, found=fault.found)
 
     def _take_withheld(self, entry: Entry) -> None:
-        """What a seat of Capsa arranged may be left out as long as the hand can be decided without (CS-83)."""
+        """What a seat of Capsa arranged may be left out as long as the hand can be decided without (CS-83); a look always."""
+        if entry.event == LOOK:
+            # A command of its own: it hides no part of another's.
+            if self._group and self._group[-1].command_id == entry.command_id:
+                raise _look_among_others(entry)
+            self._look = entry.command_id
+            return
         if not self.is_capsa or entry.event not in _ARRANGED:
             raise body_withheld(entry)
         self.last_version = entry.version
@@ -252,6 +264,10 @@ class HandCheck:
                     raise
         compare(expected if is_whole else expected[: len(group)], group)
         return after
+
+
+def _look_among_others(entry: Entry) -> Fault:
+    return Fault(Rule.BATCH_SPLIT, entry.version, "a look by a command of its own", "one among another's events")
 
 
 def body_withheld(entry: Entry) -> Fault:

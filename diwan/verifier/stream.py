@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from uuid import UUID, uuid5
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from diwan.core.cards import Card
 from diwan.core.games.capsa.events import CapsaStarted
@@ -20,7 +21,7 @@ from diwan.core.table.state import TableState
 from diwan.history.entries import Entry, Withheld
 from diwan.verifier.chain import LogReader
 from diwan.verifier.deciding import compare, deciding
-from diwan.verifier.hand import HandCheck, body_withheld
+from diwan.verifier.hand import LOOK, HandCheck, body_withheld
 from diwan.verifier.precedence import Commitments
 from diwan.verifier.report import Fault, Report, Rule, Verdict
 
@@ -58,8 +59,10 @@ class _StreamCheck:
 
     def take(self, event: LoggedEvent) -> None:
         entry = self.reader.read_entry(event)
-        if isinstance(entry.event, Withheld):
+        if isinstance(entry.event, Withheld) and entry.event != LOOK:
             raise body_withheld(entry)
+        if self.batch and LOOK in (entry.event, self.batch[0].event) and entry.command_id == self.batch[0].command_id:
+            raise Fault(Rule.BATCH_SPLIT, entry.version, "a look by a command of its own", "one among another's events")
         if self.batch and entry.command_id != self.batch[0].command_id:
             self.close_batch()
         if isinstance(entry.event, HandStarted | CapsaStarted):
@@ -89,6 +92,9 @@ class _StreamCheck:
 
     def _decide(self, batch: list[Entry]) -> None:
         act = batch[0]
+        if act.event == LOOK:
+            self._step_over(act)
+            return
         command = command_of(act.event, self.state)  # type: ignore[arg-type]  # none is withheld here
         if command is None:
             raise Fault(Rule.OUT_OF_PLACE, act.version, "an act", act.event)
@@ -100,6 +106,13 @@ class _StreamCheck:
             compare(expected, batch)
             for entry in batch:
                 self.state = evolve(self.state, entry.event)  # type: ignore[arg-type]
+        self.commands += 1
+
+    def _step_over(self, look: Entry) -> None:
+        """A look changes nothing at its table but the version; whatever else stood in its place is missed in what follows."""
+        if self.state is None:
+            raise Fault(Rule.OUT_OF_PLACE, look.version, "TableCreated", look.event)
+        self.state = replace(self.state, version=self.state.version + 1)
         self.commands += 1
 
     def _begin_hand(self, started: HandStarted | CapsaStarted, version: int) -> None:

@@ -19,7 +19,7 @@ from diwan.history.steps import decided_by_of, kind_of
 from diwan.history.words import describe, seat_of
 from diwan.wire.events import kind_name
 from diwan.wire.hand import DECIDED_BY_NUMBER
-from diwan.wire.stored import FOR_ONE_SEAT, stored_message, withheld
+from diwan.wire.stored import FOR_AUDITORS, FOR_ONE_SEAT, stored_message, withheld
 from diwan.wire.views import ViewWriter, private_view_message
 
 
@@ -82,8 +82,10 @@ class MomentWriter:
     ) -> None:
         entry = happened.entry
         event = entry.event
-        if stored.type_id in FOR_ONE_SEAT and seat_of(event) not in self._eyes.seats:
-            # What another seat of Capsa arranges: that there was something is told, and not what (CS-83).
+        is_for_others = stored.type_id in FOR_ONE_SEAT and seat_of(event) not in self._eyes.seats
+        if is_for_others or stored.type_id in FOR_AUDITORS:
+            # What another seat of Capsa arranges (CS-83), or a look: that there was something is told, and not what. No eyes
+            # at a table ever saw who looked at which hand; auditors ask the audit.
             stored, event = withheld(stored), Withheld(kind_name(stored.type_id))
         else:
             seat = seat_of(event)

@@ -10,12 +10,18 @@ from diwan.api.event.v1.event_pb2 import StoredEvent as StoredMessage
 from diwan.core.games.capsa.events import Arrangement, CapsaStarted, DraftSaved, SetLocked, SetsShown
 from diwan.core.hand.events import HandStarted
 from diwan.core.log import LoggedEvent
-from diwan.core.table.events import SecretCommitted, SeedsCommitted
+from diwan.core.table.events import HandOpened, SecretCommitted, SeedsCommitted
 from diwan.wire.events import WireError, decode, type_id_of
 
 FOR_ONE_SEAT: Final = frozenset({type_id_of(DraftSaved), type_id_of(SetLocked)})
 """Kinds of events whose bodies are for one seat alone (CS-22, CS-83); everybody else is told that they are there."""
 
+FOR_AUDITORS: Final = frozenset({type_id_of(HandOpened)})
+"""Kinds of events whose bodies are for auditors alone: who looked at which hand's hidden cards, and why.
+
+That one stands in a table's log is told to everybody, for the chain must be whole. Players look back at their own hands by
+the same kind, so a suspect learns nothing from it. Of these not even the bus has the bodies.
+"""
 
 COMMITTING: Final = frozenset(map(type_id_of, (SecretCommitted, SeedsCommitted, HandStarted, CapsaStarted)))
 """Kinds of events that commit to a hand's secret or seeds: what a proof needs of what came before the hand."""
@@ -44,20 +50,31 @@ def stored_message(event: LoggedEvent) -> StoredMessage:
 
 def public_event(event: LoggedEvent) -> LoggedEvent:
     """Return an event as everybody may have it."""
-    return withheld(event) if event.type_id in FOR_ONE_SEAT else event
+    return withheld(event) if event.type_id in FOR_ONE_SEAT or event.type_id in FOR_AUDITORS else event
 
 
-def settled_events(events: Sequence[LoggedEvent]) -> list[LoggedEvent]:
-    """Return a hand's events as everybody may have them once it has ended.
+def audited_event(event: LoggedEvent) -> LoggedEvent:
+    """Return an event as auditors may have it: who looked at what is told, what a seat arranged needs a look of their own."""
+    return event if event.type_id in FOR_AUDITORS else public_event(event)
+
+
+def unaddressed_event(event: LoggedEvent) -> LoggedEvent:
+    """Return an event as it travels among the house's services, which need to know that a look happened and no more."""
+    return withheld(event) if event.type_id in FOR_AUDITORS and not event.body_hash else event
+
+
+def settled_events(events: Sequence[LoggedEvent], *, is_for_auditor: bool = False) -> list[LoggedEvent]:
+    """Return a hand's events as everybody, or an auditor, may have them once it has ended.
 
     What a seat of Capsa arranged is told where the reveal has turned up just that set (CS-84), else withheld (CS-83).
     """
+    told = audited_event if is_for_auditor else public_event
     shown: dict[int, Arrangement] = {}
     for event in events:
         said = _said(event) if event.type_id == _SETS_SHOWN else None
         if isinstance(said, SetsShown):
             shown |= {one.seat: one.arrangement for one in said.sets}
-    return [event if _is_shown(event, shown) else public_event(event) for event in events]
+    return [event if _is_shown(event, shown) else told(event) for event in events]
 
 
 def _is_shown(event: LoggedEvent, shown: Mapping[int, Arrangement]) -> bool:

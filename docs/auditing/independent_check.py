@@ -35,7 +35,7 @@ FIELDS = {
 ORDER = ["bundle", "checkpoint", "hand", "stream", "end"]
 ACCOUNTS = uuid.UUID("6f1c8f0e-2f6b-5d5a-9a52-3b0f4c1d7e90")
 BOOKS = uuid.uuid5(ACCOUNTS, "ledger/1")
-CREATED, STARTED, CAPSA, SECRET, SEEDS, LEDGER = 40, 10, 100, 50, 51, 70
+CREATED, STARTED, CAPSA, SECRET, SEEDS, OPENED, LEDGER = 40, 10, 100, 50, 51, 53, 70
 POSTED, DEALT, ACTED, RETURNED, BOARD, SHOWN, POT, VOIDED, ENDED = 11, 12, 14, 15, 17, 18, 19, 21, 22
 REVEALS = {BOARD: 2, SHOWN: 2, 102: 4, 111: 2}  # in which field a kind of event has its reveals
 
@@ -360,6 +360,11 @@ def check_hand(hand, lens, seat, events, chips_of, ledger):
     next_at = 13 if kind == STARTED else 11
     need(all(len(one(started, at, b"")) == 32 for at in (secret_at, root_at, next_at)), "a commitment that is none")
     own = [events[version] for version in range(hand["first_version"], hand["last_version"] + 1)]
+    commands = [event["command_id"] for event, _ in own]
+    for event, payload in own:
+        if event["type_id"] == OPENED:  # A look at hidden cards: who looked, and why, is for auditors.
+            need(payload is not None or lens != "auditor", f"the body of event {event['version']} is withheld")
+            need(commands.count(event["command_id"]) == 1, "a look among another command's events")
     shown = [
         r
         for event, payload in own
@@ -382,7 +387,8 @@ def check_hand(hand, lens, seat, events, chips_of, ledger):
         and text(message(started[4][0]), 1) == "holdem"
         and text(message(started[4][0]), 2) == "no_limit"
     ):
-        need(all(payload is not None for _, payload in own), "bodies of the hand are withheld")
+        told = [payload for event, payload in own if event["type_id"] != OPENED]
+        need(None not in told, "bodies of the hand are withheld")
         payoffs = check_holdem(started, own, cards, [r["position"] for r in hand["reveals"]], seat)
         cause = f"table/{hand['stream_id']}/{hand['last_version']}"
         if chips_of == 1:  # chips of the wallet, and no match's or tournament's
@@ -554,6 +560,8 @@ def check(lines, logs, witnesses=(), threshold=0):
             need(feed_id != 2 or stream == BOOKS.bytes, "a stream of the wallet that is not its ledger")
         elif record["is"] == "event":
             payload = check_event(record, feed_id, stream, trees)
+            is_told = feed_id == 1 and record["type_id"] == OPENED and payload is not None
+            need(not is_told or header["lens"] == "auditor", "it is told who looked at hidden cards")
             need(record["global_seq"] > seq, "events of a stream in another order")
             seq = record["global_seq"]
             if feed_id == 1:

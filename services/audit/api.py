@@ -86,7 +86,7 @@ class AuditServicer(RegisterServicer):
     async def GetTableRecord(
         self, request: record_pb2.GetTableRecordRequest, call: Call
     ) -> record_pb2.GetTableRecordResponse:
-        return await self._database.run(lambda c: table_in(c, request))
+        return await self._database.run(lambda c: table_in(c, request, call.caller))
 
 
 def _message(numbered: NumberedFinding) -> pb.Finding:

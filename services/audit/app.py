@@ -93,6 +93,7 @@ def consumer_of(service: str, keeper: Keeper, database: Database, source: Remote
         bus=bus,
         feed_service=service,
         durable="audit",
+        needs_bodies=True,
     )
 
 

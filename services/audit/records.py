@@ -18,7 +18,7 @@ from diwan.core.hashing import uuid_bytes, uuid_text
 from diwan.core.ledger.events import LedgerCommitted
 from diwan.core.log import LoggedEvent
 from diwan.wire.events import WireError, decode
-from diwan.wire.stored import prologue_event, public_event, settled_events, stored_message, withheld
+from diwan.wire.stored import audited_event, prologue_event, public_event, settled_events, stored_message, withheld
 from services.audit import statements
 from services.audit.money import TABLE_FEED, WALLET_FEED
 from services.audit.rows import logged_of
@@ -79,7 +79,8 @@ async def record_in(connection: Connection, hand_id: str) -> HandRecord:
 def record_for(record: HandRecord, caller: Caller, on_behalf_of: str) -> pb.GetHandRecordResponse:
     """Return a record as a caller may have it; raises NOT_IN_HAND for a player who was not dealt in.
 
-    Nobody is shown here what is for one seat alone: `OpenHand` of the table service is the only door to that.
+    Nobody is shown here what is for one seat alone: `OpenHand` of the table service is the only door to that. Who looked
+    at hidden cards, and why, is told to auditors.
     """
     if caller.role not in _SEES_ALL_HANDS and caller.seat_holder(on_behalf_of) not in _players(record):
         raise Rejected("NOT_IN_HAND")
@@ -87,7 +88,7 @@ def record_for(record: HandRecord, caller: Caller, on_behalf_of: str) -> pb.GetH
         _told(one, prologue_event(one.event)) for one in record.events if one.event.version < record.first_version
     ]
     own = [one for one in record.events if one.event.version >= record.first_version]
-    told = settled_events([one.event for one in own])
+    told = settled_events([one.event for one in own], is_for_auditor=caller.role is Role.AUDITOR)
     cause = f"table/{uuid_text(record.stream_id)}/{record.last_version}"
     sees_others = caller.role in _SEES_OTHERS_POSTINGS
     postings = [
@@ -117,14 +118,17 @@ async def tournament_in(
     return pb.GetTournamentRecordResponse(events=events, has_more=has_more)
 
 
-async def table_in(connection: Connection, request: pb.GetTableRecordRequest) -> pb.GetTableRecordResponse:
+async def table_in(
+    connection: Connection, request: pb.GetTableRecordRequest, caller: Caller
+) -> pb.GetTableRecordResponse:
     """Return a page of a table's events, none of a hand that runs; raises ID_INVALID, PAGE_SIZE_INVALID or TABLE_NOT_FOUND."""
     stream_id = _id_of(request.table_id, "table_id")
     last = await connection.fetchval(statements.NEWEST_ENDED, stream_id)
     kept, has_more = await _page_in(connection, stream_id, TABLE_FEED, request, last or 0)
     if not kept and not request.after_version:
         raise Rejected("TABLE_NOT_FOUND", table_id=request.table_id)
-    events = [_told(one, public_event(one.event)) for one in kept]
+    told = audited_event if caller.role is Role.AUDITOR else public_event
+    events = [_told(one, told(one.event)) for one in kept]
     return pb.GetTableRecordResponse(events=events, has_more=has_more)
 
 

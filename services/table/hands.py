@@ -14,11 +14,12 @@ from diwan.core.decider import Rejected
 from diwan.core.games.capsa.events import DraftSaved, SetLocked
 from diwan.core.hand.events import Seat
 from diwan.core.log import LoggedEvent
+from diwan.core.table.events import HandOpened
 from diwan.history import Entry, Withheld, hand_steps
 from diwan.wire.events import decode, kind_name
 from diwan.wire.mapping import write_reveals
 from diwan.wire.steps import step_message
-from diwan.wire.stored import FOR_ONE_SEAT, withheld
+from diwan.wire.stored import FOR_AUDITORS, FOR_ONE_SEAT, withheld
 from services.table import fields
 from services.table.entry import Viewer, let_in, viewer_of
 from services.table.frames import stored_event_message
@@ -173,13 +174,13 @@ def _entries(stored: Iterable[StoredEvent], seat: Seat) -> list[Entry]:
 
 
 def _is_for_another(event: object, seat: Seat) -> bool:
-    """Say whether an event tells what another seat of Capsa arranged (CS-83)."""
-    return isinstance(event, DraftSaved | SetLocked) and event.seat != seat
+    """Say whether an event tells what another seat of Capsa arranged (CS-83), or who looked at some hand and why."""
+    return isinstance(event, HandOpened) or (isinstance(event, DraftSaved | SetLocked) and event.seat != seat)
 
 
 def _seen_by(seat: Seat, stored: StoredEvent) -> LoggedEvent:
     logged = stored.logged()
-    if stored.type_id not in FOR_ONE_SEAT:
+    if stored.type_id not in FOR_ONE_SEAT | FOR_AUDITORS:
         return logged
     event = decode(stored.type_id, stored.schema_v, stored.body).event
     return withheld(logged) if _is_for_another(event, seat) else logged

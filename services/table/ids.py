@@ -1,9 +1,12 @@
 """Ids of a table's own things, which follow from the table's id and from what happens at it."""
 
+import hmac
 from functools import lru_cache
 from uuid import UUID
 
-from diwan.chassis.ids import created_id_of, uuid5
+from diwan.chassis.ids import created_id_of, uuid4_of, uuid5
+from diwan.core.fairness import Secret
+from diwan.core.hashing import prefixed, uuid_bytes
 
 
 def table_id_of(subject: str, request_id: str) -> UUID:
@@ -32,6 +35,10 @@ def resolution_id_of(table_id: UUID, transfer_id: str) -> UUID:
     return uuid5(table_id, f"resolution/{transfer_id}")
 
 
-def opening_id_of(table_id: UUID, hand_id: str, player: str) -> UUID:
-    """Return the id of a player's opening of own cards: recorded once a hand, however often it is asked for."""
-    return uuid5(table_id, f"opening/{hand_id}/{player}")
+def opening_id_of(secret: Secret, hand_id: str, player: str) -> UUID:
+    """Return the id of a player's opening of own cards: recorded once a hand, however often it is asked for.
+
+    Ids of commands stand in what everybody is told, and this one must not tell who looked at which hand: it is keyed by the
+    hand's secret, and looks as the random id of any other look does.
+    """
+    return uuid4_of(hmac.digest(bytes(secret), prefixed("look/v1", uuid_bytes(hand_id), player), "sha256")[:16])

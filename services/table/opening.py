@@ -151,7 +151,7 @@ class Openings:
         version = 0
         if hand.is_ended:
             # The seat's own stream tells these cards while the hand runs; later looks are recorded, once a hand.
-            command_id = opening_id_of(place.table_id, hand.started.hand_id, player)
+            command_id = opening_id_of(secret, hand.started.hand_id, player)
             who = Looking(player, role, f"seat:{seat}")
             version = await self.recorded(who, hand.started.hand_id, command_id, place.table_id)
         return Look(tuple(_deck(hand.started, secret).reveals(hand.holdings[seat])), version)
@@ -193,7 +193,7 @@ class Openings:
         if hand.is_ended:
             # The seat's own stream tells these cards while the hand runs; later looks are recorded, once a hand.
             who = looking(player, str(call.caller.role), f"seat:{seat}", request.reason, request.case_id)
-            command_id = opening_id_of(place.table_id, started.hand_id, player)
+            command_id = opening_id_of(secret, started.hand_id, player)
             await self.recorded(who, started.hand_id, command_id, place.table_id)
         return _deck(started, secret)
 

@@ -58,7 +58,8 @@ class Consumer:
     """One reader of one feed. Two processes may run the same one: the cursor's row lets only one apply an event.
 
     ``name`` is the cursor's; ``apply`` gets events in order inside the transaction that moves the cursor, and must do
-    nothing outside of it. ``bus`` None reads the feed alone.
+    nothing outside of it. ``bus`` None reads the feed alone. ``needs_bodies``: an event that comes without its body is
+    read from the feed, as one that does not come at all.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Consumer:
         durable: str = "",
         alarm: Callable[[str, str], None] = raise_alarm,
         silence_seconds: float = SILENCE_SECONDS,
+        needs_bodies: bool = False,
     ) -> None:
         self.name = name
         self.last_seq = 0
@@ -86,6 +88,7 @@ class Consumer:
         self._durable = durable
         self._alarm = alarm
         self._silence_seconds = silence_seconds
+        self._needs_bodies = needs_bodies
         self._pull: Pull | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -132,7 +135,9 @@ class Consumer:
         for message in messages:
             seq = sequence_of(message)
             event = event_of(self._feed_id, seq, message.headers or {}, message.data)
-            if event is not None and seq > self.last_seq:
+            if event is None or (self._needs_bodies and event.event.body_hash):
+                continue
+            if seq > self.last_seq:
                 delivered[seq] = event
         reach = max(sequence_of(message) for message in messages)
         if reach > self.last_seq:

@@ -1,15 +1,22 @@
-"""A feed's event as a message: CloudEvents 1.0 attributes in binary mode, the body as stored (ECOSYSTEM 3)."""
+"""A feed's event as a message: CloudEvents 1.0 attributes in binary mode, the body as stored (ECOSYSTEM 3).
+
+Bodies that are for auditors alone do not travel: such a message is empty and names the body's hash, so that all the rest
+of it can be checked. The audit reads the body from the feed itself.
+"""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
 from diwan.chassis.feed.records import FeedEvent
 from diwan.chassis.store.records import StoredEvent
 from diwan.core.hashing import event_hash
+from diwan.wire.stored import FOR_AUDITORS
 
 MESSAGE_ID: Final = "Nats-Msg-Id"
+BODY_HASH: Final = "diwan-body-hash"
 
 
 def plain_type_name(type_id: int) -> str:
@@ -21,7 +28,7 @@ def headers_of(event: FeedEvent, service: str, type_name: Callable[[int], str] =
     """Return an event's headers; the message id is the event's hash, so it never names two contents."""
     stored = event.event
     recorded = datetime.fromtimestamp(stored.recorded_at_ms / 1_000, tz=UTC)
-    return {
+    headers = {
         "Content-Type": "application/protobuf",
         "ce-specversion": "1.0",
         "ce-id": str(stored.event_id),
@@ -41,6 +48,14 @@ def headers_of(event: FeedEvent, service: str, type_name: Callable[[int], str] =
         "diwan-leaf": event.leaf_hash.hex(),
         MESSAGE_ID: stored.hash.hex(),
     }
+    if stored.type_id in FOR_AUDITORS:
+        headers[BODY_HASH] = (stored.body_hash or sha256(stored.body).digest()).hex()
+    return headers
+
+
+def travelling_body(event: FeedEvent) -> bytes:
+    """Return what an event's message carries: its body, or nothing where that is for auditors alone."""
+    return b"" if event.event.type_id in FOR_AUDITORS else event.event.body
 
 
 def event_of(feed_id: int, seq: int, headers: Mapping[str, str], body: bytes) -> FeedEvent | None:
@@ -58,6 +73,7 @@ def event_of(feed_id: int, seq: int, headers: Mapping[str, str], body: bytes) ->
             body=body,
             prev_hash=bytes.fromhex(headers["diwan-prev-hash"]),
             hash=bytes.fromhex(headers["diwan-hash"]),
+            body_hash=bytes.fromhex(headers.get(BODY_HASH, "")),
         )
         leaf_hash = bytes.fromhex(headers["diwan-leaf"])
         is_whole = int(headers["diwan-seq"]) == seq and stored.hash == _hash_of(stored)
@@ -76,4 +92,5 @@ def _hash_of(stored: StoredEvent) -> bytes:
         stored.recorded_at_ms,
         stored.command_id.bytes,
         stored.body,
+        stored.body_hash,
     )

@@ -10,7 +10,7 @@ from typing import Final
 from uuid import uuid4
 
 from diwan.chassis.bus import Bus, BusError, BusMessage, stream_name, subject_of
-from diwan.chassis.feed.envelope import headers_of, plain_type_name
+from diwan.chassis.feed.envelope import headers_of, plain_type_name, travelling_body
 from diwan.chassis.feed.feed import Feed
 from diwan.chassis.feed.records import FeedEvent
 
@@ -89,10 +89,10 @@ class Relay:
                 headers["Nats-Expected-Last-Sequence"] = str(last)
             subject = subject_of(self._service, str(event.event.stream_id))
             if number < len(events):
-                await self._bus.send(subject, event.event.body, headers)
+                await self._bus.send(subject, travelling_body(event), headers)
                 continue
             headers["Nats-Batch-Commit"] = "1"
-            answer = await self._bus.request(subject, event.event.body, headers, seconds=PUBLISH_SECONDS)
+            answer = await self._bus.request(subject, travelling_body(event), headers, seconds=PUBLISH_SECONDS)
             self._check(answer, event)
 
     async def _publish_window(self, last: int, events: Sequence[FeedEvent]) -> None:
@@ -105,7 +105,8 @@ class Relay:
     async def _publish(self, event: FeedEvent) -> None:
         headers = self._headers(event) | {"Nats-Expected-Last-Sequence": str(event.global_seq - 1)}
         subject = subject_of(self._service, str(event.event.stream_id))
-        self._check(await self._bus.request(subject, event.event.body, headers, seconds=PUBLISH_SECONDS), event)
+        answer = await self._bus.request(subject, travelling_body(event), headers, seconds=PUBLISH_SECONDS)
+        self._check(answer, event)
 
     def _headers(self, event: FeedEvent) -> dict[str, str]:
         return headers_of(event, self._service, self._type_name) | {"Nats-Expected-Stream": stream_name(self._service)}
@@ -116,8 +117,8 @@ class Relay:
 
 
 def is_copy(message: BusMessage, event: FeedEvent, service: str) -> bool:
-    """Whether a message is the feed's event of that number, to the byte."""
+    """Whether a message is the feed's event of that number, to the byte of what travels of it."""
     expected = headers_of(event, service)
     is_same = all(message.headers.get(name) == expected[name] for name in ("ce-id", "diwan-hash", "diwan-leaf"))
     subject = subject_of(service, str(event.event.stream_id))
-    return is_same and message.body == event.event.body and message.subject == subject
+    return is_same and message.body == travelling_body(event) and message.subject == subject

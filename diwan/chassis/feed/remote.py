@@ -75,5 +75,6 @@ def _event(feed_id: int, message: pb.FeedEvent) -> FeedEvent:
             body=stored.body,
             prev_hash=stored.prev_hash,
             hash=stored.hash,
+            body_hash=stored.body_hash,
         ),
     )

@@ -46,7 +46,10 @@ class Appended(msgspec.Struct, frozen=True):
 
 
 class StoredEvent(msgspec.Struct, frozen=True):
-    """One event as stored; ``hash`` covers ``body`` and everything but ``event_id`` and ``epoch``."""
+    """One event as stored; ``hash`` covers ``body`` and everything but ``event_id`` and ``epoch``.
+
+    ``body_hash`` stands for the body (empty then) where a feed withholds it; in a store it is never set.
+    """
 
     stream_id: UUID
     version: int
@@ -59,6 +62,7 @@ class StoredEvent(msgspec.Struct, frozen=True):
     body: bytes
     prev_hash: bytes
     hash: bytes
+    body_hash: bytes = b""
 
     def logged(self) -> LoggedEvent:
         """Return it as whoever reads logs knows it: with ids of 16 bytes."""
@@ -74,6 +78,7 @@ class StoredEvent(msgspec.Struct, frozen=True):
             body=self.body,
             prev_hash=self.prev_hash,
             hash=self.hash,
+            body_hash=self.body_hash,
         )
 
 

@@ -14,6 +14,7 @@ from diwan.client import DiwanClient
 from diwan.core.games.capsa.events import Answered, CapsaStarted
 from diwan.core.hand.events import Acted, HandEnded, HandStarted
 from diwan.wire.events import decode
+from diwan.wire.stored import FOR_ONE_SEAT
 
 TABLE_NAMES: Final = ("Baghdad", "Cordoba", "Damascus", "Fez", "Granada", "Samarkand", "Tunis", "Zanzibar")
 BOTS_A_TABLE: Final = 6
@@ -99,8 +100,8 @@ def _game(config: Any) -> str:
 
 def _count(count: Count, message: Any, game: str) -> None:
     for stored in message.update.events:
-        if stored.body_hash:  # What a seat of Capsa arranged: withheld from whoever is not that seat.
-            count.actions += 1
+        if stored.body_hash:  # What a seat of Capsa arranged, or a look back: withheld from whomever it is not for.
+            count.actions += stored.type_id in FOR_ONE_SEAT
             continue
         event = decode(stored.type_id, stored.schema_version, stored.body).event
         if isinstance(event, HandStarted | CapsaStarted) and not count.began:

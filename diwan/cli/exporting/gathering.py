@@ -22,7 +22,7 @@ from diwan.history import bundle
 from diwan.history.bundle import Source, bundle_lines
 from diwan.wire.events import decode
 from diwan.wire.mapping import read_reveals
-from diwan.wire.stored import logged_event
+from diwan.wire.stored import logged_event, unaddressed_event
 
 RETRY_SECONDS: Final = 0.2
 UNKNOWN_SECONDS: Final = 3.0
@@ -75,14 +75,14 @@ async def gather(wanted: Wanted, hand_ids: Sequence[str], client_of: ClientOf) -
         record = await _record(audit, hand_id, ends)
         opened = await _opened(wanted, hand_id, record, client_of)
         hands.append(_hand_of(hand_id, record, opened))
-        _take(events, record, opened)
+        _take(wanted, events, record, opened)
     whole = {"tournament": audit.tournament_record, "table": audit.table_record}.get(wanted.about)
     if whole is not None:
         # A table plays on meanwhile: a hand that has ended since has no line, so the story stops at the last that has.
         newest = max((hand.last_version for hand in hands), default=0)
         async for one in whole(wanted.subject):
             if wanted.about != "table" or one.event.version <= newest:
-                _place(events, one, logged_event(one.event))
+                _place(events, one, _for_lens(wanted, logged_event(one.event)))
     return await _with_proofs(wanted, audit, hands, events, ends)
 
 
@@ -98,9 +98,14 @@ def _hand_of(hand_id: str, record: HandRecord, opened: _Opened) -> bundle.HandRe
     )
 
 
-def _take(events: dict[int, dict[int, Source]], record: HandRecord, opened: _Opened) -> None:
+def _for_lens(wanted: Wanted, event: LoggedEvent) -> LoggedEvent:
+    """Return an event as the lens has it, whatever the caller may see: who looked at cards is for auditors alone."""
+    return event if wanted.lens == "auditor" else unaddressed_event(event)
+
+
+def _take(wanted: Wanted, events: dict[int, dict[int, Source]], record: HandRecord, opened: _Opened) -> None:
     for one in record.events:
-        event = logged_event(one.event)
+        event = _for_lens(wanted, logged_event(one.event))
         if one.feed_id == FEEDS[0] and event.body_hash and event.version in opened.bodies:
             event = msgspec.structs.replace(event, body=opened.bodies[event.version], body_hash=b"")
         _place(events, one, event)

@@ -12,16 +12,22 @@ import grpc
 import pytest
 
 from diwan.api.event.v1 import event_pb2
+from diwan.api.table.v1 import history_pb2, replay_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.access import Role
 from diwan.chassis.bus import FEEDS, Bus, services, set_up, users
 from diwan.chassis.database import Database
 from diwan.chassis.embedded import EmbeddedNats
 from diwan.chassis.feed import Feed
-from diwan.core.fairness import Reveal, deal, verify_reveal
+from diwan.core.fairness import Reveal, Secret, deal, verify_reveal
 from diwan.core.fairness.chance import derive_key, keyed
 from diwan.core.fairness.material import mix
 from diwan.core.hashing import prefixed
+from diwan.core.table.events import HandOpened
+from diwan.verifier.chain import LogReader
+from diwan.wire.events import type_id_of
+from diwan.wire.stored import logged_event
+from services.table.ids import opening_id_of
 from tests.integration.table.house import PASSWORDS, Seat, error_of, has_decision, named, player_of
 from tests.integration.table.test_crash import a_process, a_wallet, keys_in
 
@@ -38,6 +44,11 @@ async def ended_hand(house, *, showdown=True):
         await house.act(table_id, player_of(view, decision.seat), decision.turn, kind)
         view = await house.view(table_id)
     return table_id, view.hand.hand_id
+
+
+LOOK = type_id_of(HandOpened)
+WHO, WHY, CASE = "inspector-noor", "complaint of zoe against ann", "case-4711"
+"""Of a look: who looked, and why, which is for auditors alone."""
 
 
 def auditor(house):
@@ -150,6 +161,89 @@ async def test_a_players_look_at_an_ended_hand_is_recorded_once(house, postgres,
     assert [(each.opened_by, each.lens) for each in recorded] == [("ann", "seat:0")]
 
 
+async def a_look_during_a_hand(house):
+    """Play a hand, and look at it in every way while the next one runs; returns the table's id and both hands'."""
+    table_id = await house.create()
+    for player in ("ann", "ben"):
+        await house.sit(table_id, player)
+    view = await house.until(table_id, has_decision)
+    looked_at = view.hand.hand_id
+    await house.act(table_id, player_of(view, view.hand.decision.seat), view.hand.decision.turn, "fold")
+    view = await house.until(table_id, lambda view: has_decision(view) and view.hand.hand_id != looked_at)
+    request = pb.OpenHandRequest(hand_id=looked_at, reason=WHY, case_id=CASE)
+    await opened(house, request, house.metadata(WHO, Role.AUDITOR))
+    replayed = replay_pb2.GetReplayRequest(hand_id=looked_at, eyes=2, seat=0, reason=WHY, case_id=CASE)
+    await house.call("GetReplay", replayed, WHO, Role.OPERATOR)
+    await opened(house, pb.OpenHandRequest(hand_id=looked_at), house.metadata("ann"))
+    return table_id, looked_at, view.hand.hand_id
+
+
+async def test_nobody_at_the_table_is_told_who_looked_at_which_hand_or_why(house, postgres, database):
+    """DESIGN 6: a suspect is not warned; the chain is whole all the same. Searched raw, as hex and as base64."""
+    table_id, looked_at, running = await a_look_during_a_hand(house)
+    recorded = await openings_in_log(postgres, database, table_id)
+    assert [each.opened_by for each in recorded] == [WHO, WHO, "ann"]
+    told = []
+    for player, role in (("ann", Role.PLAYER), ("ben", Role.PLAYER), ("zoe", Role.PLAYER), ("bot:zoe", Role.BOT)):
+        call = house.stub.Watch(
+            pb.WatchRequest(table_id=table_id, after_version=1), metadata=house.metadata(player, role)
+        )
+        message = await call.read()
+        told.append(message.update)
+        call.cancel()
+        looks = [event for event in message.update.events if event.type_id == LOOK]
+        assert len(looks) == 3
+        assert all(event.body_hash and not event.body for event in looks)
+        assert len(verified_chain(message.update.events)) == len(message.update.events)
+    asked = replay_pb2.GetReplayRequest
+    told += [
+        await house.call("GetHand", pb.GetHandRequest(hand_id=running), "ben"),
+        await house.call("GetHand", pb.GetHandRequest(hand_id=running), "chief", Role.OPERATOR),
+        await house.call("GetMyHand", history_pb2.GetMyHandRequest(hand_id=running), "ben"),
+        await house.call("GetMyHand", history_pb2.GetMyHandRequest(hand_id=running), "ann"),
+        await house.call("GetReplay", asked(hand_id=running), "ben"),
+        await house.call("GetReplay", asked(hand_id=running), "zoe"),
+        await house.call("GetReplay", asked(hand_id=running), "chief", Role.OPERATOR),
+        await house.call("ListMyHands", history_pb2.ListMyHandsRequest(), "ann"),
+        await house.call("ListHands", pb.ListHandsRequest(table_id=table_id), "chief", Role.OPERATOR),
+        await house.call("GetTable", pb.GetTableRequest(table_id=table_id), "ben"),
+    ]
+    refused = [
+        await house.refused("OpenHand", pb.OpenHandRequest(hand_id=looked_at, seat=1), "ann"),
+        await house.refused("OpenHand", pb.OpenHandRequest(hand_id=looked_at), "zoe"),
+        await house.refused("GetReplay", asked(hand_id=looked_at, eyes=2, seat=0), "chief", Role.OPERATOR),
+    ]
+    said = b"".join([*(message.SerializeToString() for message in told), repr(refused).encode()])
+    for token in (WHO, WHY, CASE):
+        assert not any(text in said for text in spellings(token.encode())), token
+    for update in told[:4]:
+        for event in update.events:
+            if event.type_id == LOOK:
+                assert looked_at.encode() not in event.SerializeToString()
+
+
+async def test_the_id_of_a_players_look_tells_neither_the_player_nor_the_hand(house, postgres, database):
+    """Ids of commands are told to everybody: who knows the players and the hands could else try them all."""
+    table_id, looked_at, _ = await a_look_during_a_hand(house)
+    connection = await asyncpg.connect(postgres.url("postgres", postgres.password, database))
+    rows = await connection.fetch(
+        "select command_id from event where stream_id = $1 and type_id = $2 order by version", UUID(table_id), LOOK
+    )
+    await connection.close()
+    ids = [row["command_id"] for row in rows]
+    assert len(set(ids)) == 3
+    assert [one.version for one in ids] == [4, 4, 4], "an own look looks as any other"
+    secret = (await opened(house, pb.OpenHandRequest(hand_id=looked_at, reason="x"), auditor(house))).secret
+    keyed_by = [opening_id_of(Secret(key), looked_at, "ann") for key in (secret, bytes(32))]
+    assert ids[2] == keyed_by[0] != keyed_by[1]
+
+
+def verified_chain(events):
+    """Follow stored events as anybody can who was sent them; returns what was followed."""
+    reader = LogReader()
+    return [reader.read_entry(logged_event(event)) for event in events]
+
+
 async def test_a_hand_that_does_not_exist_and_one_whose_day_is_destroyed_say_so(house, postgres, database):
     assert await refusal(house, pb.OpenHandRequest(hand_id=str(uuid4())), house.metadata("ann")) == "HAND_NOT_FOUND"
     _, hand_id = await ended_hand(house)
@@ -231,7 +325,8 @@ async def test_no_secret_no_key_and_no_unrevealed_salt_is_anywhere_but_in_its_se
                 if update.view.version >= view.version:
                     break
             call.cancel()
-        response = await opened(house, pb.OpenHandRequest(hand_id=view.hand.hand_id, reason="test"), auditor(house))
+        looked = pb.OpenHandRequest(hand_id=view.hand.hand_id, reason=WHY, case_id=CASE)
+        response = await opened(house, looked, house.metadata(WHO, Role.AUDITOR))
         assert await copied_to_the_bus(bus_server, postgres, database) > 20
     deck = deal(view.hand.hand_id, response.secret, {})
     hand = UUID(view.hand.hand_id).bytes
@@ -260,6 +355,9 @@ async def test_no_secret_no_key_and_no_unrevealed_salt_is_anywhere_but_in_its_se
         for token in everywhere:
             assert not any(text in content for text in spellings(token)), path
     assert told in bus_store, "the bus store is searched as it lies on disk"
+    looks = [path.read_bytes() for path in _files(folder, bus_server.log_path.parent)]
+    for token in (WHO, WHY, CASE):
+        assert not any(text in content for content in looks for text in spellings(token.encode())), token
 
 
 def _files(*folders):
