@@ -6,11 +6,15 @@ import pytest
 from msgspec.structs import replace
 
 from diwan.chassis.store import Lost
+from diwan.core.hand.commands import MoveDeadline
+from diwan.core.hand.settings import HandSettings, NaikoSettings
 from diwan.core.table.commands import RecordRefusals, StandUp
-from services.table.conduct import Conduct
+from diwan.core.table.playing import open_clock
+from services.table.conduct import GRACE_MS, Conduct
 from services.table.presence import Presence
 from services.table.refusals import Refusals
 from tests.unit.table.play import Table
+from tests.unit.table.test_capsa import CapsaTable
 
 
 class Actor:
@@ -105,3 +109,64 @@ async def test_an_absent_player_is_stood_up_even_if_the_first_attempt_got_lost()
     await conduct._give_up_seats(actor.state, actor.now)
 
     assert actor.done == [StandUp("ann", "disconnected", actor.now)]
+
+
+def with_a_bank():
+    table = Table(decision_seconds=20, time_bank_seconds=30)
+    for player in ("ann", "ben"):
+        table.seat(player)
+    table.start()
+    table.time_out()
+    assert table.live.is_bank_running
+    return table
+
+
+def with_a_window():
+    naiko = HandSettings(game="naiko", naiko=NaikoSettings(gain_per_deal=3))
+    table = Table(hand=naiko)
+    for player in ("ann", "ben"):
+        table.seat(player)
+    for number in range(50):
+        table.secret = bytes([number]) * 32
+        table.start()
+        if {"short_anchor", "seal_shield"} <= set(table.live.deal.started.naiko.carousel):
+            break
+        table.fold_out()
+    live = table.live
+    table.use("short_anchor", target=live.deal.seats[1 - live.actor])
+    assert table.live.window is not None
+    return table
+
+
+def with_sets():
+    table = CapsaTable("ann", "ben")
+    table.start()
+    return table
+
+
+def with_calls():
+    table = with_sets()
+    for place in table.live.setters:
+        table.lock(table.live.deal.seats[place])
+    assert table.live.phase == "declaring"
+    return table
+
+
+@pytest.mark.parametrize("of", [with_a_bank, with_a_window, with_sets, with_calls])
+@pytest.mark.parametrize(("left_ms", "given_ms"), [(7_000, 7_000), (GRACE_MS - 1, GRACE_MS), (-1, GRACE_MS)])
+async def test_whichever_clock_an_outage_met_has_what_was_left_and_some_seconds_at_least(of, left_ms, given_ms):
+    """O7: also where the log fell silent right before the end of the clock, and however long nobody was there."""
+    table = of()
+    clock = open_clock(table.state.hand)
+    actor = Actor()
+    actor.losses, actor.state, actor.stalled_ms = 0, table.state, 0
+    actor.cards = SimpleNamespace(may_go_on=True)
+    actor.silent_since_ms = clock.deadline_ms - left_ms
+    actor.now = clock.deadline_ms + 3_600_000
+
+    await Conduct(actor).resume()
+
+    (given,) = actor.done
+    assert given == MoveDeadline(clock.turn, actor.now + given_ms, "outage", table.state.version, actor.now)
+    table.when(given)
+    assert open_clock(table.state.hand).deadline_ms == actor.now + given_ms
