@@ -58,7 +58,7 @@ def _free_seat(state: TableState, wanted: Seat | None, player: str) -> Seat:
     kept = None if waiter is None else waiter.seat
     wanted = kept if wanted is None else wanted
     taken = {seat.seat for seat in state.seats} | state.line.held - {kept}
-    free = [number for number in range(state.config.seats) if number not in taken]
+    free = [number for number in state.numbers if number not in taken]
     if wanted is not None:
         if wanted in taken:
             raise Rejected("SEAT_TAKEN", seat=wanted)

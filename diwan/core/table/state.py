@@ -123,6 +123,12 @@ class TableState(Struct, frozen=True):
         """Chips in the middle before the next hand (A6)."""
         return sum([share.amount for share in self.carried_from])
 
+    @property
+    def numbers(self) -> range:
+        """The seats that may be taken: those that the table has now and still has from the next hand on."""
+        coming = self.hosting.settings_next
+        return range(self.config.seats if coming is None else min(self.config.seats, coming.seats))
+
     def seat(self, number: Seat) -> SeatState | None:
         """Return who sits on a seat."""
         for seat in self.seats:

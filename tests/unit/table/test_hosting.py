@@ -22,6 +22,8 @@ from diwan.core.table.hosting.commands import (
 )
 from diwan.core.table.hosting.entry import may_see
 from diwan.core.table.hosting.events import GuestJoined, HostChanged, InvitationAnswered, SettingsChanged
+from diwan.core.table.waiting.commands import WaitForSeat
+from diwan.core.table.waiting.events import SeatHeld
 from tests.unit.table.play import TABLE_ID, Table, asking, config, kinds, transfer_of
 
 HOUR = 3_600_000
@@ -393,6 +395,25 @@ def test_settings_change_from_the_next_hand_on_and_a_running_hand_keeps_its_own(
     assert table.state.config.hand.big_blind == 10
     (started,) = [event for event in table.start() if isinstance(event, HandStarted)]
     assert started.settings.big_blind == 10
+
+
+def test_no_seat_is_taken_or_kept_that_the_table_will_not_have_any_more():
+    """D2: given settings with fewer seats from the next hand on, when players come meanwhile, then they get none beyond."""
+    table = Private(seats=6)
+    table.let_in("ann", "ben", "cid")
+    table.seat("hal", seat=0)
+    table.seat("ann", seat=1)
+    table.start()
+    table.when(table.change(seats=3))
+    assert table.refused(asking("ben", transfer_of("b"), table.now, seat=5))[0] == "SEAT_NOT_FOUND"
+    held = [event for event in table.when(WaitForSeat("ben", table.now)) if isinstance(event, SeatHeld)]
+    assert [event.seat for event in held] == [2]
+    assert table.refused(asking("cid", transfer_of("c"), table.now))[0] == "TABLE_FULL"
+    assert table.seat("ben").seat == 2
+    table.fold_out()
+    assert table.state.config.seats == 3
+    table.start()
+    assert table.live.deal.seats[-1] < 3
 
 
 def test_between_hands_settings_change_at_once_and_the_last_change_counts():

@@ -77,7 +77,7 @@ def next_hold(state: TableState, now_ms: int) -> SeatHeld | None:
     if waiter is None or state.is_closing:
         return None
     taken = {seat.seat for seat in state.seats} | state.line.held
-    free = next((number for number in range(state.config.seats) if number not in taken), None)
+    free = next((number for number in state.numbers if number not in taken), None)
     if free is None:
         return None
     seconds = state.config.hold_seconds or HOLD_SECONDS
