@@ -87,10 +87,13 @@ class Hosts:
 
     @contextmanager
     def opening(self, host: str, hosted: set[UUID], table_id: UUID) -> Iterator[None]:
-        """Count a table that a player opens; raises TOO_MANY_TABLES_HOSTED. ``hosted``: as far as the index has come."""
+        """Count a table that a player opens; raises TOO_MANY_TABLES_HOSTED. ``hosted``: as far as the index has come.
+
+        Whoever hosts it by now: handing over makes no room for another, or there would be no end of tables.
+        """
         live = self._tables.live()
         closed = {each.table_id for each in live if each.state.is_closing}
-        here = {each.table_id for each in live if each.state.hosting.host == host}
+        here = {each.table_id for each in live if host in {each.state.hosting.host, each.state.hosting.first_host}}
         others = ((hosted - {each.table_id for each in live}) | here) - closed - {table_id}
         if len(others) + self._opening[host] >= self._hosted_max:
             raise Rejected("TOO_MANY_TABLES_HOSTED", max=self._hosted_max)

@@ -182,9 +182,13 @@ class Index:
         return [SittingLine(*row) for row in rows]
 
     async def tables_hosted_by(self, host: str) -> set[UUID]:
-        """Return the open private tables of a host, as far as the index has come."""
+        """Return the open private tables that a player hosts or has opened, as far as the index has come."""
         rows = await self._database.run(
-            lambda c: c.fetch("select table_id from table_index where host = $1 and not is_closed", host)
+            lambda c: c.fetch(
+                "select table_id from table_index where host = $1 and not is_closed"
+                " union select table_id from table_index where first_host = $1 and not is_closed",
+                host,
+            )
         )
         return {row["table_id"] for row in rows}
 

@@ -158,7 +158,7 @@ async def _sitting_ended(connection: Connection, sitting: str, version: int) -> 
 async def _table_created(connection: Connection, event: TableCreated) -> None:
     sought = guests.sought(event.config)
     await connection.execute(
-        "insert into table_index (table_id, created_at_ms, created_by, host, game, bet_limit, stake, seats, chips,"
-        " bots_fill, is_private, config) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+        "insert into table_index (table_id, created_at_ms, created_by, host, first_host, game, bet_limit, stake, seats,"
+        " chips, bots_fill, is_private, config) values ($1, $2, $3, $4, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         *(UUID(event.table_id), event.created_at_ms, event.created_by, event.host, *sought),
     )

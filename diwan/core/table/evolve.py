@@ -79,7 +79,9 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
     if state is None:
         assert isinstance(event, TableCreated), "a table's stream begins with TableCreated"  # noqa: S101
         directed = directed_at_first(event.config.tournament, event.config.start)
-        return TableState(event.table_id, event.config, 1, hosting=Hosting(event.host), directed=directed)
+        return TableState(
+            event.table_id, event.config, 1, hosting=Hosting(event.host, first_host=event.host), directed=directed
+        )
     return _EVOLVERS[type(event)](state, event)
 
 

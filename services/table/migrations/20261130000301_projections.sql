@@ -16,14 +16,17 @@ create table table_index (
     bots_fill smallint not null,
     is_private boolean not null,
     host text not null,
+    first_host text not null,
     config bytea not null
 );
+comment on column table_index.first_host is 'Who opened it, whoever hosts by now: both count it among the tables that they may have.';
 comment on column table_index.stake is 'The big blind; where there is none the smallest bet, in Capsa the unit.';
 comment on column table_index.chips is 'The number of ChipSource in the contract.';
 comment on column table_index.config is 'The settings as the message TableConfig; the columns before it are what a lobby is searched by.';
 create index table_index_open on table_index (created_at_ms desc, table_id desc) where not is_closed;
 
 create index table_index_host on table_index (host) where host <> '' and not is_closed;
+create index table_index_first_host on table_index (first_host) where first_host <> '' and not is_closed;
 
 create table join_code (
     code_hash bytea primary key,
