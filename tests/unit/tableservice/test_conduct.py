@@ -13,8 +13,10 @@ from diwan.core.table.playing import open_clock
 from services.table.conduct import GRACE_MS, Conduct
 from services.table.presence import Presence
 from services.table.refusals import Refusals
+from tests.unit.table.directing import TournamentTable
 from tests.unit.table.play import Table
 from tests.unit.table.test_capsa import CapsaTable
+from tests.unit.table.test_matches import entered
 
 
 class Actor:
@@ -170,3 +172,29 @@ async def test_whichever_clock_an_outage_met_has_what_was_left_and_some_seconds_
     assert given == MoveDeadline(clock.turn, actor.now + given_ms, "outage", table.state.version, actor.now)
     table.when(given)
     assert open_clock(table.state.hand).deadline_ms == actor.now + given_ms
+
+
+def a_match():
+    return entered(("ann", "ben"))
+
+
+def a_tournament():
+    table = TournamentTable()
+    table.filled(2)
+    return table
+
+
+@pytest.mark.parametrize("of", [a_match, a_tournament])
+async def test_who_does_not_come_back_to_a_match_or_tournament_keeps_the_seat(of):
+    """CL-4, G2: the clock plays on; given up is only what may be taken home."""
+    table = of()
+    actor = Actor()
+    actor.losses, actor.state, actor.now = 0, table.state, table.now
+    conduct = Conduct(actor)
+    actor.presence.left(table.state.seats[0].player)
+    actor.now += 60_000
+
+    await conduct._give_up_seats(actor.state, actor.now)
+
+    assert actor.done == []
+    assert actor.presence.given_up_ms(actor.state) is None, "nobody is waited for any more"
