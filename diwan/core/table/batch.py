@@ -107,7 +107,7 @@ class Batch:
     def _set_for_leaver(self, running: LiveCapsa, now_ms: int) -> bool:
         """Do for who stood up in a hand of Capsa what the clock would: its set is made, asked it plays (CS-28, CS-31)."""
         for seat in self.state.seats:
-            if seat.leaving is not None and is_awaited(running, seat.seat):
+            if _is_played_for(seat) and is_awaited(running, seat.seat):
                 expire = ExpireCapsaClock(seat.seat, running.turn, self.state.version, now_ms, decided_by="system")
                 self.add_hand(*advance_capsa(running, expire, self._cards))
                 return True
@@ -156,5 +156,8 @@ class Batch:
 
 
 def _is_played_for(seat: SeatState) -> bool:
-    """Say whether a seat decides nothing any more: its player has left, or was removed from a tournament."""
-    return seat.leaving is not None or (seat.release is not None and seat.release.cause == "removed")
+    """Say whether a seat decides nothing any more: its player has left, or was removed by the house.
+
+    Whom the host sends away goes after the hand and plays it, or a host could fold whoever faces its bet (TB-3).
+    """
+    return seat.leaving not in {None, "host"} or (seat.release is not None and seat.release.cause == "removed")

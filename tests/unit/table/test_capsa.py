@@ -20,7 +20,7 @@ from diwan.core.table.config import TableConfig
 from diwan.core.table.decide import decide
 from diwan.core.table.evolve import evolve
 from diwan.core.table.games import able_seats, plan_next_hand
-from diwan.core.table.hosting.commands import ChangeSettings
+from diwan.core.table.hosting.commands import ChangeSettings, Invite, RemoveGuest
 from diwan.core.table.inverse import command_of
 from tests.unit.table.play import TABLE_ID, Table, config, hand_id_of, kinds
 
@@ -269,6 +269,22 @@ def test_a_stake_is_refused_to_who_does_not_sit_here_or_leaves():
     table.start()
     table.stand_up("ben")
     assert table.refused(ProposeStake(0, 1, 5, table.now))[0] == "NOT_SEATED"
+
+
+def test_whom_the_host_sends_away_sets_and_answers_by_itself():
+    """TB-3: the host folds nobody and sets nobody's cards."""
+    table = CapsaTable(host="hal", is_private=True)
+    table.seat("hal", seat=0, amount=3_000)
+    table.when(Invite("ann", "hal", False, table.now + 1_000, table.now))  # noqa: FBT003
+    table.seat("ann", seat=1, amount=3_000)
+    table.start()
+    assert kinds(table.when(RemoveGuest("ann", "hal", False, table.now))) == ["GuestRemoved", "StandUpRequested"]  # noqa: FBT003
+    table.lock(0)
+    assert table.live.phase == "setting"
+    table.lock(1)
+    for _ in range(2):
+        last = table.answer()
+    assert kinds(last)[-1] == "SeatReleased"
 
 
 def test_no_agreed_stake_and_no_change_of_settings_leaves_a_table_that_can_deal_no_hand():

@@ -7,6 +7,7 @@ from diwan.core.decider import Rejected
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.table.commands import CloseTable, CreateTable
 from diwan.core.table.decide import decide
+from diwan.core.table.events import SeatReleased
 from diwan.core.table.games import plan_next_hand
 from diwan.core.table.hosting.commands import (
     AnswerInvitation,
@@ -276,6 +277,53 @@ def test_a_removed_guest_plays_the_hand_to_its_end_goes_with_the_chips_and_comes
     assert table.may_sit("ann") == "INVITATION_REQUIRED"
     table.invite("ann")
     assert table.may_sit("ann") is None
+
+
+def test_whom_the_host_sends_away_decides_its_hand_to_the_end():
+    """TB-3: given a guest who faces the host's bet, when the host sends it away, then nobody folds for it."""
+    table = Private()
+    table.let_in("ann")
+    table.seat("hal", seat=0)
+    table.seat("ann", seat=1)
+    table.start()
+    if table.to_act == 1:
+        table.act("call")
+    table.act("raise", 40)
+    assert table.to_act == 1
+    assert kinds(table.remove("ann")) == ["GuestRemoved", "StandUpRequested"]
+    assert table.to_act == 1
+    table.act("call")
+    while table.state.is_running:
+        last = table.act("check")
+    assert "ann" in [event.player for event in last if isinstance(event, SeatReleased)]
+
+
+def test_the_clock_decides_for_who_was_sent_away_and_does_not():
+    """CL-2."""
+    table = Private()
+    table.let_in("ann")
+    table.seat("hal", seat=0)
+    table.seat("ann", seat=1)
+    table.start()
+    while table.to_act != 1:
+        table.act("call")
+    table.remove("ann")
+    acted = table.time_out()[0]
+    assert (acted.seat, acted.decided_by) == (1, "clock")
+
+
+def test_bots_that_are_not_wanted_any_more_play_their_hand_to_the_end_too():
+    """CL-6: or a host who has bet would take the pot by changing settings."""
+    table = Private(bots_fill=1)
+    table.seat("hal", seat=0)
+    table.seat("bot.1", seat=1, is_bot=True)
+    table.start()
+    if table.to_act == 1:
+        table.act("call")
+    table.act("raise", 40)
+    assert kinds(table.when(table.change(bots_fill=0))) == ["SettingsChanged", "StandUpRequested"]
+    assert (table.to_act, table.state.is_running) == (1, True)
+    assert kinds(table.act("fold"))[-1] == "SeatReleased"
 
 
 def test_an_operator_removes_in_the_host_s_place():
