@@ -33,6 +33,17 @@ _RETRY_SECONDS: Final = {
 }
 """Reasons that say when asking again makes sense."""
 
+FINAL_CODES: Final = frozenset(
+    {
+        grpc.StatusCode.FAILED_PRECONDITION,
+        grpc.StatusCode.INVALID_ARGUMENT,
+        grpc.StatusCode.NOT_FOUND,
+        grpc.StatusCode.ALREADY_EXISTS,
+        grpc.StatusCode.OUT_OF_RANGE,
+    }
+)
+"""What another service says for ever. A refused token or a fault is not about what was asked: it is asked again."""
+
 
 def metadata_of(facts: Mapping[str, object]) -> dict[str, str]:
     """Return facts as ErrorInfo's metadata: at most 16 texts of at most 200 characters, never bytes.

@@ -9,21 +9,11 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from diwan.api.wallet.v1 import wallet_service_pb2, wallet_service_pb2_grpc
+from diwan.chassis.errors import FINAL_CODES
 from diwan.core.decider import Rejected
 from services.table.saga import WalletUnknown
 
 CALL_SECONDS: Final = 3.0
-
-_FINAL: Final = frozenset(
-    {
-        grpc.StatusCode.FAILED_PRECONDITION,
-        grpc.StatusCode.INVALID_ARGUMENT,
-        grpc.StatusCode.NOT_FOUND,
-        grpc.StatusCode.ALREADY_EXISTS,
-        grpc.StatusCode.OUT_OF_RANGE,
-    }
-)
-"""What the wallet says for ever. A refused token or a fault is not about the transfer: it is asked again."""
 
 
 class GrpcWallet:
@@ -49,7 +39,7 @@ class GrpcWallet:
         try:
             await self._stub.FundSeat(request, timeout=CALL_SECONDS, metadata=metadata)
         except grpc.aio.AioRpcError as error:
-            if error.code() in _FINAL:
+            if error.code() in FINAL_CODES:
                 raise Rejected(_reason_of(error)) from None
             raise WalletUnknown(f"{error.code().name}: {error.details()}") from None
 

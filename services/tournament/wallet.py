@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
 from uuid import UUID, uuid5
 
-import grpc
-
+from diwan.chassis.errors import FINAL_CODES
 from diwan.client import AccountName, DiwanError
 from diwan.client.wallet import Wallet
 from diwan.core.tournament.events import Party
 from diwan.core.tournament.orders import Pay
-
-_FINAL: Final = frozenset({
-    grpc.StatusCode.FAILED_PRECONDITION,
-    grpc.StatusCode.INVALID_ARGUMENT,
-    grpc.StatusCode.NOT_FOUND,
-    grpc.StatusCode.ALREADY_EXISTS,
-    grpc.StatusCode.OUT_OF_RANGE,
-})  # fmt: skip
-"""What the wallet says for ever. A refused token or a fault is not about the transfer: it is asked again."""
 
 
 class Unanswered(Exception):  # noqa: N818  (not an error: the answer is not known yet)
@@ -50,7 +39,7 @@ class Payments:
                 transfer_id=transfer_id_of(tournament_id, order),
             )
         except DiwanError as error:
-            if not error.is_from_server or error.code not in _FINAL:
+            if not error.is_from_server or error.code not in FINAL_CODES:
                 raise Unanswered(str(error)) from None
             # A refused id stays refused: what it was refused for first is the reason.
             return error.metadata.get("first_reason", "").upper() or error.reason
