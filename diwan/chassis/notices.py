@@ -13,7 +13,6 @@ from uuid import UUID
 
 import msgspec
 
-from diwan.api.event.v1.event_pb2 import Event
 from diwan.chassis.access import PLAYER_ID_CHARACTERS_MAX, Role
 from diwan.chassis.calls import Call
 from diwan.chassis.feed import Feed, FeedEvent
@@ -53,11 +52,6 @@ class Page[Notice: ForPlayer](msgspec.Struct, frozen=True):
 
     last_seq: int
     notices: tuple[Placed[Notice], ...]
-
-
-def types_of(*names: str) -> frozenset[int]:
-    """Return the type ids of events, named as in event/v1."""
-    return frozenset(Event.DESCRIPTOR.fields_by_name[name].number for name in names)
 
 
 class Board[Notice: ForPlayer, Response](ABC):

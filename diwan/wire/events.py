@@ -90,6 +90,11 @@ def type_id_of(kind: type) -> int:
     return int(_WRITERS[kind][0])
 
 
+def types_named(*names: str) -> frozenset[int]:
+    """Return the numbers of kinds of events, each named as in event/v1: ``hand_started``."""
+    return frozenset(Envelope.DESCRIPTOR.fields_by_name[name].number for name in names)
+
+
 def kind_name(type_id: int) -> str:
     """Return the name of a kind of event; raises `UnknownEvent`."""
     if type_id not in _KIND_NAMES:

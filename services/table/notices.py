@@ -7,16 +7,16 @@ from uuid import UUID
 from diwan.api.table.v1 import notices_pb2 as pb
 from diwan.chassis.calls import Call
 from diwan.chassis.feed import Feed, FeedEvent
-from diwan.chassis.notices import Board, Placed, types_of
+from diwan.chassis.notices import Board, Placed
 from diwan.core.table.notices import Notice, NoticeKind, Sitter, notices_of
-from diwan.wire.events import decode
+from diwan.wire.events import decode, types_named
 from diwan.wire.mapping import named
 from services.table.index import Index, SittingLine
 
 KIND_NUMBER, KIND_NAME = named(NoticeKind, pb.NoticeKind)
 
 _INDEX_BITS: Final = 5
-_TOLD_BY: Final = types_of(
+_TOLD_BY: Final = types_named(
     "turn_began",
     "window_opened",
     "setting_began",

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from diwan.api.event.v1.event_pb2 import Event
 from diwan.chassis.database import Connection
 from diwan.chassis.feed import FeedEvent
 from diwan.core.games.capsa.events import CapsaStarted, PairSettled
@@ -32,38 +31,35 @@ from diwan.core.table.hosting.events import (
 )
 from diwan.core.table.playing import StartedEvent
 from diwan.core.table.tournament.events import EntrantReleased, EntrantSeated
-from diwan.wire.events import decode
+from diwan.wire.events import decode, types_named
 from diwan.wire.hand import RESULT_NUMBER
 from services.table import guests
 
 CONSUMER: Final = "table_projections"
 
-_TOLD_BY: Final = frozenset(
-    Event.DESCRIPTOR.fields_by_name[name].number
-    for name in (
-        "hand_started",
-        "capsa_started",
-        "pair_settled",
-        "pot_awarded",
-        "hand_voided",
-        "hand_ended",
-        "buy_in_requested",
-        "buy_in_refused",
-        "seat_released",
-        "entrant_seated",
-        "entrant_released",
-        "table_created",
-        "table_closing",
-        "table_closed",
-        "settings_changed",
-        "host_changed",
-        "invitation_sent",
-        "invitation_answered",
-        "invitation_revoked",
-        "guest_joined",
-        "guest_removed",
-        "join_code_issued",
-    )
+_TOLD_BY: Final = types_named(
+    "hand_started",
+    "capsa_started",
+    "pair_settled",
+    "pot_awarded",
+    "hand_voided",
+    "hand_ended",
+    "buy_in_requested",
+    "buy_in_refused",
+    "seat_released",
+    "entrant_seated",
+    "entrant_released",
+    "table_created",
+    "table_closing",
+    "table_closed",
+    "settings_changed",
+    "host_changed",
+    "invitation_sent",
+    "invitation_answered",
+    "invitation_revoked",
+    "guest_joined",
+    "guest_removed",
+    "join_code_issued",
 )
 """The events that the projections are made of; all others are passed over unread."""
 

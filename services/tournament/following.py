@@ -14,7 +14,6 @@ from uuid import UUID
 
 import msgspec
 
-from diwan.api.event.v1.event_pb2 import Event as Envelope
 from diwan.chassis.database import Connection
 from diwan.chassis.feed import FeedEvent
 from diwan.chassis.store import StoredEvent
@@ -26,25 +25,24 @@ from diwan.core.tournament import commands
 from diwan.core.tournament.commands import TournamentCommand
 from diwan.core.tournament.events import SeatResult
 from diwan.core.tournament.state import TournamentState
-from diwan.wire.events import decode
+from diwan.wire.events import decode, type_id_of, types_named
 from services.tournament.actor import Actor, Build
 
-_TOLD: Final = frozenset(
-    Envelope.DESCRIPTOR.fields_by_name[name].number
-    for name in (
-        "table_created",
-        "table_closed",
-        "hand_started",
-        "hand_ended",
-        "runout_held",
-        "entrant_seated",
-        "entrant_released",
-        "chips_added",
-        "clock_set",
-        "start_mode_set",
-    )
+_TOLD: Final = types_named(
+    "table_created",
+    "table_closed",
+    "hand_started",
+    "hand_ended",
+    "runout_held",
+    "entrant_seated",
+    "entrant_released",
+    "chips_added",
+    "clock_set",
+    "start_mode_set",
 )
 """The events of tables that tournaments are told of; all others are passed over unread."""
+
+_TABLE_CREATED: Final = type_id_of(TableCreated)
 
 _OVER: Final = frozenset({"TOURNAMENT_OVER"})
 
@@ -133,7 +131,7 @@ class Following:
         self._known.update(tables)
 
     def _is_told(self, stored: StoredEvent) -> bool:
-        is_new = stored.type_id == Envelope.TABLE_CREATED_FIELD_NUMBER
+        is_new = stored.type_id == _TABLE_CREATED
         return stored.type_id in _TOLD and (is_new or stored.stream_id in self._known or self._is_new_here(stored))
 
     def _is_new_here(self, stored: StoredEvent) -> bool:

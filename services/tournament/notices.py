@@ -11,9 +11,9 @@ import msgspec
 from diwan.api.tournament.v1 import notices_pb2 as pb
 from diwan.chassis.calls import Call
 from diwan.chassis.feed import Feed, FeedEvent
-from diwan.chassis.notices import Board, Placed, types_of
+from diwan.chassis.notices import Board, Placed
 from diwan.core.tournament import events as told
-from diwan.wire.events import decode
+from diwan.wire.events import decode, types_named
 from diwan.wire.mapping import named
 from services.tournament.index import EntryLine, Index, PaymentLine
 
@@ -35,7 +35,7 @@ _PAGES_KEPT: Final = 32
 _INDEX_BITS: Final = 14
 """A tournament's beginning tells everybody who is in it."""
 
-_TOLD_BY: Final = types_of(
+_TOLD_BY: Final = types_named(
     "entry_accepted",
     "entry_ended",
     "play_began",

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from diwan.api.event.v1.event_pb2 import Event as Envelope
 from diwan.api.event.v1.tournament_pb2 import TournamentConfig as ConfigMessage
 from diwan.chassis.database import Connection
 from diwan.chassis.feed import FeedEvent
@@ -29,32 +28,29 @@ from diwan.core.tournament.events import (
     TournamentFinished,
     TournamentWon,
 )
-from diwan.wire.events import decode
+from diwan.wire.events import decode, types_named
 from diwan.wire.tournament import write_tournament_config
 
 CONSUMER: Final = "tournament_projections"
 
-_TOLD_BY: Final = frozenset(
-    Envelope.DESCRIPTOR.fields_by_name[name].number
-    for name in (
-        "tournament_created",
-        "registration_opened",
-        "registration_closed",
-        "entry_requested",
-        "entry_accepted",
-        "entry_withdrawn",
-        "entry_ended",
-        "multiplier_drawn",
-        "play_began",
-        "players_out",
-        "pool_fixed",
-        "tournament_won",
-        "tournament_cancelled",
-        "tournament_finished",
-        "payment_due",
-        "table_opened",
-        "removal_ordered",
-    )
+_TOLD_BY: Final = types_named(
+    "tournament_created",
+    "registration_opened",
+    "registration_closed",
+    "entry_requested",
+    "entry_accepted",
+    "entry_withdrawn",
+    "entry_ended",
+    "multiplier_drawn",
+    "play_began",
+    "players_out",
+    "pool_fixed",
+    "tournament_won",
+    "tournament_cancelled",
+    "tournament_finished",
+    "payment_due",
+    "table_opened",
+    "removal_ordered",
 )
 """The events that the projections are made of; all others, such as hands, are passed over unread."""
 

@@ -116,8 +116,7 @@ class TableDesk:
                 return
             await self._give(_request(order))
         except DiwanError as error:
-            is_final = error.is_from_server and not error.can_be_retried and error.reason not in _ASK_AGAIN
-            if not is_final:
+            if not _is_final(error):
                 raise Unanswered(str(error)) from None
             raise Rejected(error.reason, **error.metadata) from None
 
@@ -126,7 +125,7 @@ class TableDesk:
         try:
             told = await self._connection.unary(self._stub.GetSeatingBans, pb.GetSeatingBansRequest(player=player))
         except DiwanError as error:
-            if error.is_from_server and not error.can_be_retried and error.reason not in _ASK_AGAIN:
+            if _is_final(error):
                 raise Rejected(error.reason, **error.metadata) from None
             raise Rejected("SERVICE_UNAVAILABLE", needed="table") from None
         return Bans(told.is_suspended, told.note, told.until_ms, frozenset(told.apart_from))
@@ -147,6 +146,10 @@ class TableDesk:
         except DiwanError as error:
             if error.reason not in _DONE:
                 raise
+
+
+def _is_final(error: DiwanError) -> bool:
+    return error.is_from_server and not error.can_be_retried and error.reason not in _ASK_AGAIN
 
 
 _CAUSES: Final = {

@@ -5,25 +5,22 @@ does not add up raises, and the consumer sets that table aside: the others go on
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import msgspec
 
-from diwan.api.event.v1.event_pb2 import Event as Envelope
 from diwan.chassis.database import Connection
 from diwan.chassis.feed import FeedEvent
 from diwan.core.ledger.requests import Float
 from diwan.core.ledger.seats import RELEVANT, TableSeats, follow
 from diwan.core.table.events import TableEvent
-from diwan.wire.events import SCHEMAS, UnknownEvent, decode
+from diwan.wire.events import SCHEMAS, UnknownEvent, decode, type_id_of
 from services.wallet import statements
 from services.wallet.books import commit_in
 from services.wallet.works import Work, split
 
-_PAYLOADS: Final[Any] = Envelope.DESCRIPTOR.oneofs_by_name["payload"].fields
-_TYPE_IDS: Final = {field.message_type.name: field.number for field in _PAYLOADS}
-_RELEVANT: Final = frozenset(_TYPE_IDS[kind.__name__] for kind in RELEVANT)
+_RELEVANT: Final = frozenset(map(type_id_of, RELEVANT))
 
 
 class Settlement:
