@@ -1,4 +1,4 @@
-"""Secrets of hands at rest: each wrapped by its day's key, each day's key by a key that the database never sees."""
+"""Secrets of hands and draws at rest: each wrapped by its day's key, each day's key by a key that the database never sees."""
 
 import asyncio
 import secrets
