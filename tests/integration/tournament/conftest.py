@@ -14,7 +14,7 @@ from diwan.chassis.access import Role
 from diwan.cli.demo import floor
 from diwan.cli.demo.gather import until
 from diwan.cli.stack.stack import Stack
-from diwan.client import AccountName, DiwanClient, connect
+from diwan.client import AccountName, DiwanClient, DiwanError, connect
 from diwan.core.tournament.settings import BotTerms, TournamentConfig
 
 _numbers = count(1)
@@ -42,7 +42,14 @@ class House:
 
     async def comes_to(self, client: DiwanClient, tournament_id: str, is_so, what: str, seconds: float = 30.0):
         async def looked():
-            return is_so((await client.tournaments.get(tournament_id)).tournament)
+            try:
+                view = (await client.tournaments.get(tournament_id)).tournament
+            except DiwanError as error:
+                # On a busy machine a service takes longer to be there again than the client asks by itself.
+                if not error.can_be_retried:
+                    raise
+                return False
+            return is_so(view)
 
         await until(what, looked, seconds)
         return (await client.tournaments.get(tournament_id)).tournament
