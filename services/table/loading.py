@@ -6,7 +6,7 @@ difference to how long it takes.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Final
@@ -54,12 +54,18 @@ class Loader:
         copies = await self._copies([claim])
         return await self._loaded(claim, await self._folded(claim, copies.get(table_id)), cards)
 
-    async def load_many(self, table_ids: Sequence[UUID]) -> AsyncIterator[tuple[HandCards, Loaded | Exception]]:
+    async def load_many(
+        self, table_ids: Sequence[UUID], instead_of: Collection[str] = ()
+    ) -> AsyncIterator[tuple[HandCards, Loaded | Exception]]:
         """Claim and read tables, at most `CLAIMS_A_COMMIT`, in one commit; those with living owners are left out.
+
+        ``instead_of`` are owners of whom is known that they are gone.
 
         Yields each with its cards, or with what is broken about it; raises what keeps all of them from being claimed.
         """
-        claims = await self._store.claim_many(table_ids, self._owner, first_event=self._first_event)
+        claims = await self._store.claim_many(
+            table_ids, self._owner, first_event=self._first_event, instead_of=instead_of
+        )
         copies = await self._copies(claims)
         for some in _shares(claims, copies):
             is_long = _length(some[0], copies) > READ_EVENTS_MAX

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import batched
 from typing import Final
 from uuid import UUID
@@ -166,13 +166,13 @@ class Tables:
         for place, hand_id in loaded.hands:
             self._note_hand(hand_id, place)
 
-    async def _open_many(self, table_ids: Sequence[UUID]) -> None:
+    async def _open_many(self, table_ids: Sequence[UUID], instead_of: Collection[str]) -> None:
         """Open tables that nobody owns, in one commit; who asks for one of them meanwhile waits for it."""
         loop = asyncio.get_running_loop()
         waiting = {each: loop.create_future() for each in table_ids if self._may_open(each)}
         self._opening.update(waiting)
         try:
-            async for cards, loaded in self._loader.load_many(list(waiting)):
+            async for cards, loaded in self._loader.load_many(list(waiting), instead_of):
                 opened = waiting[cards.table_id]
                 if isinstance(loaded, Loaded):
                     self._note_hands(loaded)
@@ -293,8 +293,7 @@ class Tables:
         """Take over what nobody owns before the first call is answered: a restart shows no gap in what was known."""
         began, used = time.perf_counter(), time.process_time()
         try:
-            await self._let_go_of_former_life()
-            await self._take_over()
+            await self._take_over_at_first()
         except Exception as error:
             # The database may just be away; `keep_claims` goes on trying.
             _log.warning("claims_interrupted", error=repr(error))
@@ -309,7 +308,7 @@ class Tables:
             try:
                 await self._renew()
                 if loop.time() >= look_at:
-                    await self._take_over()
+                    await self._take_over(await self._unowned())
                     look_at = loop.time() + LOOK_SECONDS
             except Exception as error:
                 # Leases are hints; the compare-and-set keeps order while the database is away.
@@ -350,21 +349,36 @@ class Tables:
                 await actor.stop()
                 self._retire(actor)
 
-    async def _take_over(self) -> None:
+    async def _take_over_at_first(self) -> None:
+        """Take over what nobody owns, and what a process had that bore our name and is gone: no restart waits for leases."""
+        heads = await self._open_heads()
+        former = {head.stream_id: head for head in heads if self._is_of_former_life(head)}
+        free = [head.stream_id for head in heads if not head.is_leased or head.stream_id in former]
+        await self._take_over(free, {head.owner or "" for head in former.values()})
+        for table_id, head in former.items():
+            if self._may_open(table_id):
+                # Somebody held its row, perhaps that process's last append on its way: here it is waited for.
+                await self._store.release_lease(table_id, head.owner or "", head.epoch)
+                await self._open_alone(table_id)
+
+    def _is_of_former_life(self, head: StreamHead) -> bool:
+        owner = head.owner or ""
+        return head.is_leased and owner != self._owner and _instance_of(owner) == _instance_of(self._owner)
+
+    async def _take_over(self, free: Iterable[UUID], instead_of: Collection[str] = ()) -> None:
         limit = asyncio.Semaphore(COMMITS_AT_ONCE)
 
         async def some(table_ids: Sequence[UUID]) -> None:
             async with limit:
                 try:
-                    await self._open_many(table_ids)
+                    await self._open_many(table_ids, instead_of)
                 except Exception as error:
                     # One that cannot be claimed must not keep the others closed.
                     _log.warning("claimed_one_by_one", tables=len(table_ids), error=repr(error))
                     for table_id in table_ids:
                         await self._open_alone(table_id)
 
-        unowned = list(await self._unowned())
-        await asyncio.gather(*(some(each) for each in batched(unowned, CLAIMS_A_COMMIT)))
+        await asyncio.gather(*(some(each) for each in batched(free, CLAIMS_A_COMMIT)))
 
     async def _open_alone(self, table_id: UUID) -> None:
         try:
@@ -375,14 +389,7 @@ class Tables:
             # One table that cannot be loaded must not keep the others closed.
             _log.exception("table_not_opened", table=str(table_id))
 
-    async def _let_go_of_former_life(self) -> None:
-        """End the leases of a process that had our name and is gone, so that a restart waits for none of them."""
-        for head in await self._open_heads():
-            owner = head.owner or ""
-            if head.is_leased and owner != self._owner and _instance_of(owner) == _instance_of(self._owner):
-                await self._store.release_lease(head.stream_id, owner, head.epoch)
-
-    async def _unowned(self) -> Iterable[UUID]:
+    async def _unowned(self) -> list[UUID]:
         heads = await self._open_heads()
         return [head.stream_id for head in heads if not head.is_leased and head.stream_id not in self._actors]
 

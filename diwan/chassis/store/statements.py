@@ -101,7 +101,7 @@ CLAIM_MANY: Final = """
 update stream s set epoch = s.epoch + 1, owner = $2, lease_until = clock_timestamp() + $3
 from (select stream_id from stream
       where stream_id = any($1::uuid[])
-        and (lease_until is null or lease_until < clock_timestamp() or owner = $2)
+        and (lease_until is null or lease_until < clock_timestamp() or owner = any($4::text[]))
       order by stream_id for no key update skip locked) l
 where s.stream_id = l.stream_id
 returning s.stream_id, s.epoch, s.version, s.head_hash, s.recorded_at_ms,

@@ -1,6 +1,6 @@
 """The event store: streams, their events, and what every command came to (DESIGN 4, RELIABILITY 3.1, 3.3)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Final, Self
 from uuid import UUID
@@ -114,13 +114,15 @@ class EventStore:
         *,
         first_event: Callable[[Claim], Append],
         lease_seconds: float = LEASE_SECONDS,
+        instead_of: Collection[str] = (),
     ) -> list[Claim]:
         """Become the owner of many streams in one commit, as by `claim`; those with a living owner are left out.
 
+        ``instead_of`` are owners whose leases count for nothing, as the caller knows that they are gone.
         Raises `Conflict` where one of them cannot be: then none is claimed.
         """
         lease = timedelta(seconds=lease_seconds)
-        return await self.database.run(lambda c: _claim_many(c, stream_ids, owner, lease, first_event))
+        return await self.database.run(lambda c: _claim_many(c, stream_ids, owner, lease, first_event, instead_of))
 
     async def read_many(self, after: Mapping[UUID, int]) -> list[StoredEvent]:
         """Return the events of streams behind a version of each, stream by stream in order.
@@ -220,8 +222,9 @@ async def _claim_many(
     owner: str,
     lease: timedelta,
     first_event: Callable[[Claim], Append],
+    instead_of: Collection[str],
 ) -> list[Claim]:
-    rows = await connection.fetch(statements.CLAIM_MANY, stream_ids, owner, lease)
+    rows = await connection.fetch(statements.CLAIM_MANY, stream_ids, owner, lease, [owner, *instead_of])
     if not rows:
         return []
     claims = [Claim(*row) for row in rows]

@@ -154,6 +154,20 @@ async def test_many_streams_are_claimed_in_one_commit_and_those_with_living_owne
     assert await store.claim_many([uuid4()], "me", first_event=next_append) == []
 
 
+async def test_of_many_streams_those_of_an_owner_known_to_be_gone_are_claimed_under_its_lease(store: EventStore):
+    """O1: whoever it was is fenced by the epoch, as after any claim; other owners' leases still count."""
+    ids = [await created(store) for _ in range(3)]
+    gone = await claimed(store, ids[0], "me, before")
+    await claimed(store, ids[1], "other")
+
+    claims = await store.claim_many(ids, "me", first_event=next_append, instead_of={"me, before"})
+
+    assert {claim.stream_id: claim.epoch for claim in claims} == {ids[0]: gone.epoch + 1, ids[2]: 1}
+    with pytest.raises(Conflict) as refused:
+        await store.append(next_append(gone))
+    assert refused.value.kind is ConflictKind.FENCED
+
+
 async def test_where_one_of_many_claims_cannot_commit_none_does(store: EventStore):
     ids = sorted([await created(store) for _ in range(3)])
 

@@ -285,6 +285,45 @@ async def test_two_processes_of_one_name_do_not_take_the_table_from_each_other_f
     checked(table_id, rows)
 
 
+@pytest.mark.parametrize("is_row_held", [False, True])
+async def test_a_process_takes_back_what_its_former_life_left_before_it_answers(
+    postgres, database, folder, is_row_held
+):
+    """O8: at once, whatever its lease says, and where an append of that life is still on its way behind it."""
+    async with a_house(postgres, database, folder) as house:
+        table_id, view = await seated(house, "ann", "ben")
+    connection = await asyncpg.connect(postgres.url("postgres", postgres.password, database))
+    await connection.execute(
+        "update stream set owner = 'table-0#before', lease_until = now() + interval '1 hour' where stream_id = $1",
+        UUID(table_id),
+    )
+    holding = connection.transaction()
+    if is_row_held:
+        await holding.start()
+        await connection.execute("select from stream where stream_id = $1 for no key update", UUID(table_id))
+
+    async def let_go():
+        """Hold the row until somebody waits for it."""
+        other = await asyncpg.connect(postgres.url("postgres", postgres.password, database))
+        waiting = (
+            "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+        )
+        async with asyncio.timeout(20):
+            while not await other.fetchval(waiting):  # noqa: ASYNC110  (a wait in another process)
+                await asyncio.sleep(0.01)
+        await other.close()
+        await holding.rollback()
+
+    letting_go = asyncio.create_task(let_go()) if is_row_held else None
+    async with a_house(postgres, database, folder) as house:
+        # Under that lease nobody but a process of the same name could have it.
+        assert (await house.view(table_id)).epoch == view.epoch + 1
+    if letting_go is not None:
+        await letting_go
+    await connection.close()
+    checked(table_id, await log_of(postgres, database, table_id))
+
+
 async def test_a_process_that_stood_still_costs_nobody_a_turn(postgres, database, folder):
     """O7: frozen for longer than a decision may take, with nobody to take over; also for a decision sent meanwhile."""
     key = keys_in(folder)
