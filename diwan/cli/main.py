@@ -9,6 +9,7 @@ from diwan.cli import (
     doctor,
     find,
     hands,
+    looks,
     phh,
     play,
     prepare,
@@ -51,6 +52,7 @@ app.add_typer(tournaments.app, name="tournaments")
 app.command("play")(play.play)
 app.command("replay")(replay)
 app.command("find")(find.find)
+app.command("looks")(looks.looks)
 app.command("export-hands")(export_hands)
 app.add_typer(wallet.app, name="wallet")
 app.command("reconcile")(reconcile)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
-from diwan.api.audit.v1 import audit_service_pb2, record_pb2, register_pb2
+from diwan.api.audit.v1 import audit_service_pb2, looks_pb2, record_pb2, register_pb2
 from diwan.api.audit.v1.audit_service_pb2_grpc import AuditServiceStub
 from diwan.api.bots.v1 import bots_service_pb2
 from diwan.api.bots.v1.bots_service_pb2_grpc import BotsServiceStub
@@ -18,6 +18,8 @@ type RecordedEvent = record_pb2.RecordedEvent
 type HandFilter = audit_service_pb2.HandFilter
 type FoundHand = audit_service_pb2.FoundHand
 """A hand as the audit's index has it."""
+type Look = looks_pb2.Look
+"""A look at hidden cards."""
 
 
 class Audit:
@@ -89,6 +91,21 @@ class Audit:
                 yield hand
             if not (token := page.next_page_token):
                 return
+
+    async def looks(
+        self, *, hand_id: str = "", opened_by: str = "", includes_own: bool = False, page_size: int = 100
+    ) -> AsyncIterator[Look]:
+        """Iterate over looks at hidden cards, newest first: auditors over all, operators over their own."""
+        request = looks_pb2.ListLooksRequest(
+            hand_id=hand_id, opened_by=opened_by, includes_own=includes_own, page_size=page_size
+        )
+        while True:
+            page = await self._connection.unary(self._stub.ListLooks, request)
+            for look in page.looks:
+                yield look
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
 
     async def checkpoint(self, feed_id: int, size: int = 0, *, proved: bool = True) -> register_pb2.Checkpoint:
         """Return the register's checkpoint of a size; 0 is the newest, ``proved`` the newest that witnesses signed."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from diwan.api.audit.v1 import audit_service_pb2 as pb
-from diwan.api.audit.v1 import record_pb2
+from diwan.api.audit.v1 import looks_pb2, record_pb2
 from diwan.chassis.bus import FEEDS
 from diwan.chassis.calls import Call
 from diwan.chassis.database import Database
 from diwan.core.decider import Rejected
+from services.audit.looks import looks_in, sought_by
 from services.audit.projections import NumberedFinding, findings_in, status_in, verdict_in
 from services.audit.records import record_for, record_in, table_in, tournament_in
 from services.audit.register import Register
@@ -69,6 +70,10 @@ class AuditServicer(RegisterServicer):
         return page_message(
             await self._database.run(lambda c: find_in(c, sought, request.page_size, request.page_token))
         )
+
+    async def ListLooks(self, request: looks_pb2.ListLooksRequest, call: Call) -> looks_pb2.ListLooksResponse:
+        sought = sought_by(request, call.caller)
+        return await self._database.run(lambda c: looks_in(c, sought, request.page_size, request.page_token))
 
     async def GetHandRecord(
         self, request: record_pb2.GetHandRecordRequest, call: Call

@@ -192,7 +192,7 @@ class Keeper:
                 )
                 head.running_hand = None
             case HandOpened() | RefusalsRecorded():
-                await note(connection, stored.stream_id, stored.version, said)
+                await note(connection, event.global_seq, stored.stream_id, stored.version, said)
             case _:
                 pass
 

@@ -72,12 +72,18 @@ create table hand_not_indexed (
 comment on table hand_not_indexed is 'Hands whose events could not be read as a hand: they are in no answer, and named here.';
 
 create table hand_look (
+    global_seq bigint primary key,
     table_id uuid not null,
-    hand_id text not null,
     version bigint not null,
-    primary key (table_id, hand_id, version)
+    hand_id text not null,
+    opened_by text not null,
+    is_own boolean not null
 );
-comment on table hand_look is 'Events by which somebody who was not in a hand looked at its hidden cards.';
+comment on table hand_look is 'Events by which somebody looked at a hand''s hidden cards, by their number in the tables'' feed.';
+comment on column hand_look.is_own is 'A player looked back at the own seat.';
+create index hand_look_at on hand_look (hand_id, global_seq);
+create index hand_look_by on hand_look (opened_by, global_seq);
+create index hand_look_of_others on hand_look (global_seq) where not is_own;
 
 -- What a table says of a hand when it is over is looked for behind its end.
 create index kept_event_of_refusals on kept_event (stream_id, version) where type_id = 52;

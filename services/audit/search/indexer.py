@@ -173,12 +173,16 @@ async def waiting_in(connection: Connection) -> int:
     return int(await connection.fetchval(statements.WAITING, VERSION, WAITING_COUNTED_MAX))
 
 
-async def note(connection: Connection, table_id: UUID, version: int, event: HandOpened | RefusalsRecorded) -> None:
+async def note(
+    connection: Connection, global_seq: int, table_id: UUID, version: int, event: HandOpened | RefusalsRecorded
+) -> None:
     """Have a hand read again of which its table said something when it was over; works in the keeper's transaction."""
     if isinstance(event, RefusalsRecorded):
         await connection.execute(statements.READ_AGAIN_BY_NUMBER, table_id, version)
-    elif event.role not in OWN_ROLES:
-        await connection.execute(statements.ADD_LOOK, table_id, event.hand_id, version)
+        return
+    is_own = event.role in OWN_ROLES
+    await connection.execute(statements.ADD_LOOK, global_seq, table_id, version, event.hand_id, event.opened_by, is_own)
+    if not is_own:
         await connection.execute(statements.READ_AGAIN, table_id, event.hand_id)
 
 

@@ -47,7 +47,8 @@ from unnest($1::uuid[], $2::bigint[]) with ordinality as wanted (stream_id, last
 """A table says this between two hands, once; a log that says it more often says nothing more by that."""
 
 LOOKS: Final = (
-    "select hand_id, count(*) from hand_look where table_id = any($1::uuid[]) and hand_id = any($2) group by 1"
+    "select hand_id, count(*) from hand_look"
+    " where table_id = any($1::uuid[]) and hand_id = any($2) and not is_own group by 1"
 )
 BEGINNING: Final = """
 select type_id, schema_v, body from kept_event where stream_id = $1 and version = 1 order by global_seq limit 1
@@ -74,7 +75,7 @@ update hand set index_version = $3 from unnest($1::uuid[], $2::bigint[]) as done
 where hand.stream_id = done.stream_id and hand.first_version = done.first_version
 """
 
-ADD_LOOK: Final = "insert into hand_look values ($1, $2, $3) on conflict do nothing"
+ADD_LOOK: Final = "insert into hand_look values ($1, $2, $3, $4, $5, $6) on conflict do nothing"
 READ_AGAIN: Final = "update hand set index_version = 0 where stream_id = $1 and hand_id = $2 and index_version > 0"
 READ_AGAIN_BY_NUMBER: Final = """
 update hand set index_version = 0 where stream_id = $1 and index_version > 0 and first_version = (

@@ -1,6 +1,7 @@
 """The page for who answers a complaint, every command of it tried at a real house, in the order in which it stands there."""
 
 import asyncio
+import json
 import re
 import shlex
 from pathlib import Path
@@ -69,6 +70,13 @@ def test_every_command_of_the_page_answers_a_complaint(open_house):
     assert next(line for line in own.splitlines() if line.strip().startswith(f"{seat} ")).count("??") == 0
     looked = CliRunner().invoke(app, ["find", "--flag", "looked-at", "--data", str(open_house.layout.root)])
     assert looked.exit_code == 0
+    looks = [json.loads(line) for line in told["looks HAND --own --json"].splitlines()]
+    assert {(one["hand"], one["reason"], one["case"]) for one in looks if not one["own"]} == {
+        (hand, "complaint 4711: says the pot was wrong", "4711"),
+        (hand, "complaint 4711", "4711"),
+        (hand, "complaint 4711, for the auditor", "4711"),
+    }
+    assert told["looks HAND"].count("complaint 4711") == len([one for one in looks if not one["own"]])
     walk_through(open_house, hand, seat)
 
 
