@@ -38,6 +38,9 @@ _log = structlog.get_logger(__name__)
 STOP_SECONDS: Final = 3.0
 """How long the step under way may take when the table is given up."""
 
+BUSY_SECONDS: Final = 0.25
+"""How long the table waits before it does again what a store that takes nothing more has refused."""
+
 _NOBODY: Final = "table"
 """The caller of what a table does by itself."""
 
@@ -245,11 +248,22 @@ class Actor:
                 ask.answer(self._why_gone or Rejected("UNKNOWN_OUTCOME"))
 
     async def _surely(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Take a step; after a lost compare-and-set on the state as it really is. Raises `_Gone` if others own it."""
+        """Take a step; after a lost compare-and-set on the state as it really is. Raises `_Gone` if others own it.
+
+        What the table does by itself waits for a store that takes nothing more: an outage of ours, which costs nobody a
+        turn and voids no hand (O7, H9).
+        """
         while True:
+            began_ms = self.clock.now_ms()
             try:
                 await step()
                 return
+            except Overloaded as busy:
+                _log.warning("store_busy", table=str(self.table_id), why=str(busy))
+                await asyncio.sleep(BUSY_SECONDS)
+                self.stalled_ms += self.clock.now_ms() - began_ms
+                if self._why_gone is not None:
+                    return
             except Lost as lost:
                 _log.warning("table_lost", table=str(self.table_id), epoch=self.epoch, why=str(lost))
                 loaded = await self._reclaim(self)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from diwan.chassis.store import Conflict, Lost
+from diwan.chassis.store import Conflict, Lost, Overloaded
 from diwan.core.hand.bank import bank_after_clock
 from diwan.core.hand.commands import MoveDeadline, ReleaseRunout, VoidHand
 from diwan.core.hand.state import NOBODY, LiveHand
@@ -98,10 +98,12 @@ class Conduct:
     async def give_time_back(self) -> None:
         """Move the open decision's deadline by as long as we were away; where nobody decides, nothing was lost."""
         actor = self._actor
-        stalled, actor.stalled_ms = actor.stalled_ms, 0
+        stalled = actor.stalled_ms
         clock, now = open_clock(actor.state.hand), actor.clock.now_ms()
         if clock is not None:
             await self._move_deadline(clock, max(clock.deadline_ms + stalled, now + GRACE_MS), now)
+        # Only now: what could not be stored is given back later. What the append itself took counts anew.
+        actor.stalled_ms -= stalled
 
     async def _move_deadline(self, clock: OpenClock, deadline_ms: int, now: int) -> None:
         """Move the one clock that runs: the turn's, that of a response window (NK-40), that of setting or declaring."""
@@ -155,7 +157,7 @@ class Conduct:
             return
         try:
             await self._act(now)
-        except Lost:
+        except (Lost, Overloaded):
             raise
         except Conflict as conflict:
             raise Lost(str(conflict)) from None

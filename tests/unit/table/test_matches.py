@@ -14,7 +14,7 @@ from diwan.core.table.decide import decide
 from diwan.core.table.events import CarriedPotReturned, MatchEnded, SeatReleased
 from diwan.core.table.evolve import evolve
 from diwan.core.table.games import plan_next_hand
-from diwan.core.table.hosting.commands import ChangeSettings, ExpirePause, HandOver, Invite, SetPaused
+from diwan.core.table.hosting.commands import ChangeSettings, ExpirePause, HandOver, Invite, RemoveGuest, SetPaused
 from diwan.core.table.hosting.decide import MATCH_PAUSE_MS_MAX
 from diwan.core.table.inverse import command_of
 from diwan.core.table.matches import IDLE_DEALS_MAX
@@ -252,6 +252,17 @@ def test_a_host_calls_off_a_match_until_it_begins_and_an_operator_also_after():
             assert "MatchEnded" in kinds(table.when(CloseTable("op", table.now)))
         else:
             assert kinds(table.when(CloseTable("hal", table.now)))[0] == "TableClosing"
+
+
+def test_nobody_is_sent_away_from_a_match_that_has_started():
+    """SB-4: its prizes are settled; before it begins an entry goes home with its player."""
+    table = among_friends()
+    assert table.refused(RemoveGuest("ann", "hal", False, table.now))[0] == "MATCH_STARTED"  # noqa: FBT003
+    before = match_of(2, host="hal", is_private=True)
+    before.when(Invite("ann", "hal", False, before.now + 1_000, before.now))  # noqa: FBT003
+    before.seat("ann", amount=TERMS.entry_fee)
+    released = before.when(RemoveGuest("ann", "hal", False, before.now))[-1]  # noqa: FBT003
+    assert (released.player, released.amount, released.cause) == ("ann", TERMS.entry_fee, "host")
 
 
 MINUTE = 60_000

@@ -1,6 +1,7 @@
 """A table's actor without a database: what it does when the store is slow, silent, or not its own any more."""
 
 import asyncio
+import contextlib
 import time
 from uuid import uuid4
 
@@ -9,16 +10,19 @@ import pytest
 from diwan.chassis.store import Appended, Claim, Conflict, ConflictKind, Overloaded, UnknownOutcome
 from diwan.core.decider import Rejected
 from diwan.core.evaluation import evaluate
+from diwan.core.hand.commands import ExpireClock
 from diwan.core.hand.settings import HandSettings
 from diwan.core.table.checking import checked
 from diwan.core.table.commands import SitIn, SitOut
 from diwan.core.table.config import TableConfig
 from diwan.core.table.events import BuyInRequested, SeatFunded, TableCreated
 from diwan.core.table.evolve import evolve
+from services.table import actor as module
 from services.table.actor import Actor
 from services.table.asking import MAILBOX_MAX
 from services.table.cards import HandCards
 from services.table.clock import TableClock
+from services.table.conduct import FAULTS_MAX, GRACE_MS
 from services.table.loaded import Loaded
 from services.table.refusals import REASONS_PER_SEAT_MAX, Refusals
 from services.table.stream import TableStream
@@ -147,6 +151,88 @@ async def test_a_store_that_takes_nothing_more_is_said_so_and_nothing_has_change
     assert table.state.version == version
 
 
+@contextlib.asynccontextmanager
+async def in_a_hand():
+    """A table of two with an open decision, the clock of which runs out when `late` says so."""
+    evaluate(range(7))
+    store = Store()
+    first = loaded(store, players=2)
+
+    async def reclaim(_actor):
+        return None
+
+    actor = Actor(first, store, HandCards(first.stream.table_id, Vault()), {}, Nobody(), reclaim)
+    actor.store = store
+    actor.start()
+    try:
+        await until(lambda: actor.state.is_running)
+        yield actor
+    finally:
+        await actor.stop()
+
+
+async def until(condition):
+    async with asyncio.timeout(10):
+        while True:
+            if condition():
+                return
+            await asyncio.sleep(0.005)
+
+
+def late(actor):
+    """Let the time of the open decision be over."""
+    actor._alarm.stop()
+    actor._alarm._timer = None  # it was set to what the clock said before
+    actor.clock._offset_ms += 61_000
+    actor.wake()
+
+
+async def test_a_store_that_takes_nothing_more_costs_nobody_a_turn_and_voids_no_hand(monkeypatch):
+    """O7, H9: given a full store when a clock runs out, when it takes something again, then the decision has time again."""
+    monkeypatch.setattr("services.table.actor.BUSY_SECONDS", 0.001)
+    async with in_a_hand() as table:
+        turn = table.state.hand.turn
+        # One more than the faults after which a hand is given up, and one as the time is given back.
+        table.store.troubles = [Overloaded("full")] * (FAULTS_MAX + 1)
+        late(table)
+        await until(lambda: not table.store.troubles)
+        await until(lambda: table.is_gone or table.state.hand.deadline_ms > table.clock.now_ms())
+        assert (table.is_gone, table.state.is_running, table.state.hand.turn) == (False, True, turn)
+        assert table.state.hand.deadline_ms - table.clock.now_ms() > GRACE_MS - 1_000
+
+
+async def test_a_table_is_taken_over_while_the_store_is_full(monkeypatch):
+    """H9: what a new owner does first waits, and the table is not set aside."""
+    monkeypatch.setattr("services.table.actor.BUSY_SECONDS", 0.001)
+    async with in_a_hand() as table:
+        resume = table._conduct.resume
+        table.store.troubles = [Overloaded("full")] * 3
+        table.silent_since_ms = table.clock.now_ms() - 3_600_000
+        await table._surely(resume)
+        assert not table.store.troubles
+        assert table.state.is_running
+        assert not table.is_gone
+
+
+async def test_a_hand_whose_clock_fails_over_and_over_is_voided_and_its_table_plays_on(monkeypatch):
+    """H9: a fault of ours in the hand hangs no table; after so many attempts all chips are back."""
+    real = module.advance
+
+    def failing(state, command, cards):
+        if isinstance(command, ExpireClock):
+            raise ZeroDivisionError
+        return real(state, command, cards)
+
+    monkeypatch.setattr(module, "advance", failing)
+    monkeypatch.setattr("services.table.conduct._RETRY_MS", 1)
+    async with in_a_hand() as table:
+        late(table)
+        await until(lambda: table.is_gone or not table.state.is_running)
+        assert not table.is_gone
+        assert table.state.hand.last.is_void
+        assert [seat.stack for seat in table.state.seats] == [100, 100]
+
+
 async def test_a_fault_of_ours_costs_one_request_and_not_the_table(table):
     def build(_state):
         raise ZeroDivisionError
@@ -170,8 +256,6 @@ async def test_requests_beyond_the_mailbox_are_refused_at_once(table):
 
 
 async def test_stopping_does_not_wait_for_ever_for_a_store_that_is_silent(table, monkeypatch):
-    from services.table import actor as module
-
     monkeypatch.setattr(module, "STOP_SECONDS", 0.1)
     table.store.gate.clear()
     asked = asyncio.create_task(sitting_out(table))

@@ -198,3 +198,18 @@ async def test_who_does_not_come_back_to_a_match_or_tournament_keeps_the_seat(of
 
     assert actor.done == []
     assert actor.presence.given_up_ms(actor.state) is None, "nobody is waited for any more"
+
+
+def test_time_in_which_nobody_could_come_back_is_not_counted():
+    """CL-4, O7: given an absent player, when the whole service stood still, then the seat is kept for as long again."""
+    actor = Actor()
+    presence = actor.presence
+    presence.left("ann")
+    until_ms = presence.given_up_ms(actor.state)
+
+    presence.stalled(30_000)
+
+    assert until_ms == actor.now + 60_000
+    assert presence.given_up_ms(actor.state) == until_ms + 30_000
+    assert presence.given_up(actor.state, until_ms) == []
+    assert presence.given_up(actor.state, until_ms + 30_000) == ["ann"]
