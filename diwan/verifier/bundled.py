@@ -168,13 +168,34 @@ def check_report(wanted: Wanted, tournament_id: str, tournament: TournamentRepor
     told = tournament.played.get((hand.stream_id, report.hand_no))
     started, ended = wanted.entries[0].event, wanted.entries[-1].event
     # Tournaments play no Capsa.
-    if told is None or not isinstance(started, HandStarted) or not isinstance(ended, HandEnded):
+    if not isinstance(started, HandStarted) or not isinstance(ended, HandEnded):
+        return
+    if told is None:
+        _check_untold(hand, report, tournament)
         return
     expected = _told_of(told)
     for name, said in _as_told(started, ended, report.last_version).items():
         if expected[name] != said:
             what = f"the {name} that its tournament was told: {expected[name]}"
             raise Fault(Rule.REPORT_DIFFERS, report.last_version, what, said)
+
+
+def _check_untold(hand: HandRecord, report: Report, tournament: TournamentReport) -> None:
+    """A finished tournament was told of every hand of its tables: places and prizes follow from all of them.
+
+    One that was called off has stopped listening, so what its tables still played then is behind all that it was told. Of one that
+    is not over nothing is claimed (TOURNAMENT_NOT_ENDED).
+    """
+    state = tournament.state
+    if state is None or not state.is_over:
+        return
+    last_told = max((number for table_id, number in tournament.played if table_id == hand.stream_id), default=0)
+    if state.cancelled and report.hand_no > last_told:
+        return
+    what = f"hand {report.hand_no} among those that its tournament was told of"
+    raise Fault(
+        Rule.REPORT_DIFFERS, report.last_version, what, f"nothing of it, and its table's hands up to {last_told}"
+    )
 
 
 def _told_of(told: HandPlayed) -> dict[str, object]:

@@ -163,6 +163,39 @@ def test_what_a_tournament_was_told_of_a_hand_is_what_the_hand_says(change, name
     assert (caught.value.rule, caught.value.version) == ("REPORT_DIFFERS", wanted.report.last_version)
 
 
+@pytest.mark.parametrize(
+    ("phase", "cancelled", "others", "is_caught"),
+    [
+        ("finished", "", (), True),
+        ("finished", "", (2, 3), True),
+        ("finished", "operator", (), False),
+        ("finished", "operator", (2,), True),
+        ("paying", "", (), False),
+        ("playing", "", (), False),
+    ],
+)
+def test_a_hand_that_a_finished_tournament_was_never_told_of_is_not_accepted(phase, cancelled, others, is_caught):
+    """Its places and prizes would follow from other hands than were played. What is called off listens no more."""
+    wanted, report = a_hand_that_was_told()
+    tables, told = report({}).tables, next(iter(report({}).played.values()))
+    state = replace(tournament_state(), phase=phase, cancelled=cancelled)
+    played_there = {(wanted.hand.stream_id, number): replace(told, hand_no=number) for number in others}
+    without = TournamentReport(Verdict.VERIFIED, 1, 1, 0, state, tables=tables, played=played_there)
+    if not is_caught:
+        check_report(wanted, TOURNAMENT_ID, without)
+        return
+    with pytest.raises(Fault) as caught:
+        check_report(wanted, TOURNAMENT_ID, without)
+    assert (caught.value.rule, caught.value.version) == ("REPORT_DIFFERS", wanted.report.last_version)
+
+
+def tournament_state():
+    """A tournament as its log leaves it."""
+    state = verify_tournament(STREAM.bytes, stored(played(3, "spin").batches)).state
+    assert state is not None
+    return state
+
+
 def a_hand_that_was_told():
     """A hand of three, and the report of a tournament that was told of it, with something changed."""
     house = House(played_game("holdem", 3))
