@@ -32,6 +32,9 @@ FAULTS_MAX: Final = 3
 HOLD_GRACE_MS: Final = 10_000
 """The least that a seat is kept for after an outage of ours."""
 
+SETTINGS_NOTICE_MS: Final = 10_000
+"""So long before the first hand by other settings whoever sits there can see them and leave (TB-3)."""
+
 _RETRY_MS: Final = 1_000
 
 _log = structlog.get_logger(__name__)
@@ -234,7 +237,9 @@ class Conduct:
         if self._ready_since_ms is None:
             self._ready_since_ms = now
         start = max(
-            state.hand_ended_at_ms + state.config.pause_ms if state.hand_no else 0, self._seeds_awaited_ms(plan)
+            state.hand_ended_at_ms + state.config.pause_ms if state.hand_no else 0,
+            self._seeds_awaited_ms(plan),
+            _seen_ms(state),
         )
         seeds = self._seeds_due_ms(state)
         return start if seeds is None else min(start, seeds)
@@ -316,6 +321,13 @@ def _held_until_ms(state: TableState) -> int:
     """Return until when the rest of the running hand's board is held at most (RP-8), 0 where it is not."""
     hand = state.hand
     return hand.held_until_ms if state.is_running and isinstance(hand, LiveHand) else 0
+
+
+def _seen_ms(state: TableState) -> int:
+    """Return until when changed settings are shown before they are played by, to whoever is there beside the host."""
+    hosting = state.hosting
+    is_for_others = any(not seat.is_bot and seat.player != hosting.host for seat in state.seats)
+    return hosting.settings_changed_at_ms + SETTINGS_NOTICE_MS if is_for_others else 0
 
 
 def _pause_due_ms(state: TableState) -> int | None:

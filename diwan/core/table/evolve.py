@@ -115,9 +115,10 @@ def _in_line(state: TableState, event: WaitingEvent) -> TableState:
 
 def _hosted(state: TableState, event: HostingEvent) -> TableState:
     version = state.version + 1
+    hosting = evolve_hosting(state.hosting, event)
     if isinstance(event, SettingsChanged) and not state.is_running:
-        return replace(state, version=version, config=event.config)
-    return replace(state, version=version, hosting=evolve_hosting(state.hosting, event))
+        return replace(state, version=version, config=event.config, hosting=replace(hosting, settings_next=None))
+    return replace(state, version=version, hosting=hosting)
 
 
 def _exchanged(state: TableState, event: SecretCommitted | SeedsCommitted) -> TableState:

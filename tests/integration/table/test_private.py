@@ -419,8 +419,9 @@ async def test_no_hand_begins_in_a_pause_and_the_view_says_so(house):
         await house.until(table_id, has_decision)
 
 
-async def test_settings_change_from_the_next_hand_on(house):
+async def test_settings_change_from_the_next_hand_on(house, monkeypatch):
     """D2: fixed per hand, shown before."""
+    monkeypatch.setattr("services.table.conduct.SETTINGS_NOTICE_MS", 1)
     hal, ann = someone("hal"), someone("ann")
     async with clients(house, hal, ann) as (host, guest):
         table_id = await opened(host)

@@ -354,11 +354,12 @@ def test_the_host_hands_over_to_a_guest_and_is_one_from_then_on():
     table.pause(by="ann")
 
 
-@pytest.mark.parametrize("player", ["stranger", "hal", "bot.1", "gone"])
+@pytest.mark.parametrize("player", ["stranger", "hal", "bot.1", "gone", "invited"])
 def test_the_host_hands_over_to_no_stranger_no_bot_and_to_nobody_who_leaves(player):
     table = Private(bots_fill=2)
     table.seat("bot.1", is_bot=True)
     table.let_in("gone", "ann")
+    table.invite("invited")
     for each in ("gone", "ann"):
         table.seat(each)
     table.start()

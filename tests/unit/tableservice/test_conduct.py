@@ -10,12 +10,14 @@ from diwan.core.hand.commands import MoveDeadline
 from diwan.core.hand.settings import HandSettings, NaikoSettings
 from diwan.core.table.commands import RecordRefusals, StandUp
 from diwan.core.table.playing import open_clock
-from services.table.conduct import GRACE_MS, Conduct
+from services.table.conduct import GRACE_MS, SETTINGS_NOTICE_MS, Conduct
 from services.table.presence import Presence
 from services.table.refusals import Refusals
+from services.table.seeds import SeedBook
 from tests.unit.table.directing import TournamentTable
 from tests.unit.table.play import Table
 from tests.unit.table.test_capsa import CapsaTable
+from tests.unit.table.test_hosting import Private
 from tests.unit.table.test_matches import entered
 
 
@@ -213,3 +215,28 @@ def test_time_in_which_nobody_could_come_back_is_not_counted():
     assert presence.given_up_ms(actor.state) == until_ms + 30_000
     assert presence.given_up(actor.state, until_ms) == []
     assert presence.given_up(actor.state, until_ms + 30_000) == ["ann"]
+
+
+@pytest.mark.parametrize("is_running", [False, True])
+def test_other_settings_are_shown_before_they_are_played_by(is_running):
+    """TB-3: given blinds that the host lifts, between hands or in one, then who sits there has time to see it and to leave."""
+    table = Private(pause_ms=1)
+    table.let_in("ann")
+    for player in ("hal", "ann"):
+        table.seat(player)
+    table.start()
+    if not is_running:
+        table.fold_out()
+    table.now += 1_000
+    table.when(
+        table.change(
+            hand=replace(table.state.config.hand, small_blind=50, big_blind=100), buy_in_min=100, buy_in_max=10_000
+        )
+    )
+    if is_running:
+        table.fold_out()
+    actor = Actor()
+    actor.state, actor.now, actor.seeds = table.state, table.now, SeedBook()
+    actor.hub = SimpleNamespace(players=set)
+
+    assert Conduct(actor).due_ms() == table.now + SETTINGS_NOTICE_MS

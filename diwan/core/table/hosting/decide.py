@@ -24,7 +24,6 @@ from diwan.core.table.hosting.commands import (
     RevokeJoinCode,
     SetPaused,
 )
-from diwan.core.table.hosting.entry import may_see
 from diwan.core.table.hosting.events import (
     GuestJoined,
     GuestRemoved,
@@ -220,7 +219,9 @@ def _hand_over(state: TableState, command: HandOver) -> HostChanged:
     _check_host(state, command)
     _check_private(state)
     seat = state.seat_of(command.player)
-    is_guest = may_see(state, command.player, command.now_ms)
+    invitation = state.hosting.invitation_of(command.player)
+    # Who is only invited has agreed to nothing, and would have one table less to open.
+    is_guest = seat is not None or (invitation is not None and invitation.status == "accepted")
     is_staying = seat is None or not (seat.is_bot or seat.leaving is not None)
     if not is_guest or not is_staying or command.player == state.hosting.host:
         raise Rejected("FIELD_INVALID", field="player", why="another guest of this table")

@@ -47,7 +47,7 @@ def evolve(hosting: Hosting, event: HostingEvent) -> Hosting:
         case TableResumed():
             return replace(hosting, is_paused=False, paused_until_ms=0, pause_left_ms=event.left_ms)
         case SettingsChanged():
-            return replace(hosting, settings_next=event.config)
+            return replace(hosting, settings_next=event.config, settings_changed_at_ms=event.changed_at_ms)
 
 
 def _with(hosting: Hosting, player: str, status: InvitationStatus, expires_at_ms: int = 0) -> Hosting:

@@ -37,6 +37,7 @@ class Hosting(Struct, frozen=True):
     paused_until_ms: int = 0  # 0 where only somebody's word ends it
     pause_left_ms: int | None = None  # of a match, for its host; None until it was first resumed: all of it
     settings_next: TableConfig | None = None
+    settings_changed_at_ms: int = 0
     first_host: str = ""  # who opened it, whoever hosts by now
 
     def invitation_of(self, player: str) -> Invitation | None:
