@@ -14,6 +14,7 @@ import random  # noqa: TID251  (tests may use chance)
 import statistics
 import tempfile
 import time
+from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import UUID, uuid5
 
@@ -137,17 +138,39 @@ def _players(started):
     return [seat.player for seat in started.seats]
 
 
+@asynccontextmanager
+async def _bare(connection, table):
+    """Take a table's triggers and keys away while millions of rows go in: sorted once, an index is there in seconds."""
+    keys = await connection.fetch(
+        "select conname as name, pg_get_constraintdef(oid) as said from pg_constraint"
+        " where conrelid = $1::text::regclass and contype in ('p', 'u')",
+        table,
+    )
+    indexes = await connection.fetch(
+        "select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as said from pg_index"
+        " where indrelid = $1::text::regclass and not exists (select from pg_constraint where conindid = indexrelid)",
+        table,
+    )
+    away = [f"alter table {table} drop constraint {key['name']}" for key in keys]
+    back = [f"alter table {table} add constraint {key['name']} {key['said']}" for key in keys]
+    away += [f"drop index {index['name']}" for index in indexes]
+    back += [index["said"] for index in indexes]
+    for statement in (f"alter table {table} disable trigger user", *away):
+        await connection.execute(statement)
+    yield
+    for statement in (*back, f"alter table {table} enable trigger user"):
+        await connection.execute(statement, timeout=3600)
+
+
 async def fill(postgres, folder):
     """Generate the rows and store the played tables; returns the hands that may be asked for, and each table's last."""
     connection = await asyncpg.connect(postgres.url("postgres", postgres.password, "bench_replay"))
-    await connection.execute("set synchronous_commit = off")
-    for name in ("event", "hand_index"):
-        await connection.execute(f"alter table {name} disable trigger user")
+    await connection.execute("set synchronous_commit = off; set maintenance_work_mem = '512MB'")
     tables = HANDS // HANDS_A_TABLE
-    await connection.execute(_EVENTS, tables, HANDS_A_TABLE * EVENTS_A_HAND, bytes(32), timeout=3600)
-    await connection.execute(_INDEX, tables, HANDS_A_TABLE, timeout=3600)
-    for name in ("event", "hand_index"):
-        await connection.execute(f"alter table {name} enable trigger user")
+    async with _bare(connection, "event"):
+        await connection.execute(_EVENTS, tables, HANDS_A_TABLE * EVENTS_A_HAND, bytes(32), timeout=3600)
+    async with _bare(connection, "hand_index"):
+        await connection.execute(_INDEX, tables, HANDS_A_TABLE, timeout=3600)
     now = int(time.time() * 1000)
     keyfile = KeyFile.open_or_create(folder / "master.key", oldest_day=day_of(now))
     url = postgres.url("hand_secret_rw", PASSWORDS["hand_secret_rw"], "bench_replay")
