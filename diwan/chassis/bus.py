@@ -19,8 +19,9 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
 from diwan.chassis.bus_user import NatsUser
+from diwan.core.log import TABLE_FEED, TOURNAMENT_FEED, WALLET_FEED
 
-FEEDS: Final[Mapping[str, int]] = {"table": 1, "wallet": 2, "tournament": 3}
+FEEDS: Final[Mapping[str, int]] = {"table": TABLE_FEED, "wallet": WALLET_FEED, "tournament": TOURNAMENT_FEED}
 """Services that publish their feed, and its number in the leaves of the register."""
 
 CONSUMERS: Final[Mapping[str, Sequence[str]]] = {

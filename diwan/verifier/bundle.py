@@ -14,6 +14,7 @@ from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.ledger.accounts import LEDGER_STREAM
 from diwan.core.ledger.events import LedgerCommitted
+from diwan.core.log import TABLE_FEED, TOURNAMENT_FEED, WALLET_FEED
 from diwan.core.table.events import TableCreated
 from diwan.core.transparency.checkpoint import Checkpoint
 from diwan.core.transparency.policy import Policy
@@ -30,18 +31,7 @@ from diwan.history.bundle import (
     read_bundle,
 )
 from diwan.verifier.bundle_report import BundleReport, Finding, finding, verdict_of
-from diwan.verifier.bundled import (
-    KINDS,
-    TABLE_FEED,
-    TOURNAMENT_FEED,
-    WALLET_FEED,
-    Placed,
-    Wanted,
-    check_report,
-    due_of,
-    judge_hand,
-    own_hash,
-)
+from diwan.verifier.bundled import KINDS, Placed, Wanted, check_report, due_of, judge_hand, own_hash
 from diwan.verifier.chain import LogReader
 from diwan.verifier.postings import Ledger, cause_of, check_postings
 from diwan.verifier.register import Register

@@ -14,7 +14,7 @@ from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.hashing import chain_start, event_hash
 from diwan.core.ledger.books import Transfer
-from diwan.core.log import LoggedEvent, StreamKind
+from diwan.core.log import TABLE_FEED, TOURNAMENT_FEED, WALLET_FEED, LoggedEvent, StreamKind
 from diwan.core.tournament.events import HandPlayed
 from diwan.history.bundle import HandRecord, HeaderRecord
 from diwan.history.entries import Entry
@@ -24,10 +24,6 @@ from diwan.verifier.lens import check_own_cards, opened_deck
 from diwan.verifier.postings import due_transfers
 from diwan.verifier.report import Fault, Report, Rule
 from diwan.verifier.tournament import TournamentReport
-
-TABLE_FEED: Final = 1
-WALLET_FEED: Final = 2
-TOURNAMENT_FEED: Final = 3
 
 KINDS: Final[Mapping[int, StreamKind]] = {
     TABLE_FEED: StreamKind.TABLE,

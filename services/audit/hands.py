@@ -8,10 +8,10 @@ from typing import Any, Final
 import structlog
 
 from diwan.chassis.database import Connection, Database
+from diwan.core.log import TABLE_FEED
 from diwan.verifier import Report, Verdict, verify_hand
 from services.audit import statements
 from services.audit.findings import Finding, record
-from services.audit.money import TABLE_FEED
 from services.audit.rows import logged_of
 from services.audit.working import work_on
 

@@ -23,14 +23,12 @@ from diwan.core.ledger.disagreement import Disagreement
 from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
 from diwan.core.ledger.requests import Confirmation, LinkedSet, Revocation, TableRequest
 from diwan.core.ledger.seats import TableSeats, follow
+from diwan.core.log import TABLE_FEED, WALLET_FEED
 from diwan.wire.events import is_table_event
 from services.audit import statements
 from services.audit.findings import Finding
 from services.audit.holds import KeptHold, accounts_of, check_holds, holds_in, keep_in
 from services.audit.keeping import Read
-
-TABLE_FEED: Final = 1
-WALLET_FEED: Final = 2
 
 _LEDGER: Final = UUID(LEDGER_STREAM)
 

@@ -16,14 +16,12 @@ from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandStarted
 from diwan.core.hashing import uuid_bytes, uuid_text
 from diwan.core.ledger.events import LedgerCommitted
-from diwan.core.log import LoggedEvent
+from diwan.core.log import TABLE_FEED, TOURNAMENT_FEED, WALLET_FEED, LoggedEvent
 from diwan.wire.events import WireError, decode
 from diwan.wire.stored import audited_event, prologue_event, public_event, settled_events, stored_message, withheld
 from services.audit import statements
-from services.audit.money import TABLE_FEED, WALLET_FEED
 from services.audit.rows import logged_of
 
-TOURNAMENT_FEED: Final = 3
 PAGE_EVENTS: Final = 500
 PAGE_EVENTS_MAX: Final = 1_000
 VERSION_MAX: Final = 2**63 - 1

@@ -9,10 +9,9 @@ from uuid import UUID
 
 import structlog
 
-from diwan.chassis.bus import FEEDS
 from diwan.chassis.database import Connection, Database
 from diwan.core.ledger.accounts import BOTS, HOUSE, named_id, player_account, pool_account
-from diwan.core.log import LoggedEvent
+from diwan.core.log import TOURNAMENT_FEED, LoggedEvent
 from diwan.core.tournament.events import Payment, PaymentDue, PaymentSettled, TournamentFinished
 from diwan.verifier.report import Verdict
 from diwan.verifier.tournament import TournamentReport, verify_tournament
@@ -27,8 +26,6 @@ from services.audit.working import work_on
 IDLE_SECONDS: Final = 1.0
 LEDGER_SECONDS: Final = 60.0
 """How long the wallet's feed may be behind the tournament's before a payment counts as missing."""
-
-TOURNAMENT_FEED: Final = FEEDS["tournament"]
 
 _log = structlog.get_logger(__name__)
 

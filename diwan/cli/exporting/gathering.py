@@ -15,7 +15,7 @@ from diwan.client import DiwanClient, DiwanError
 from diwan.client.others import Audit, HandRecord, RecordedEvent
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandSeat, HandStarted
-from diwan.core.log import LoggedEvent
+from diwan.core.log import TABLE_FEED, TOURNAMENT_FEED, WALLET_FEED, LoggedEvent
 from diwan.core.transparency.checkpoint import Checkpoint, origin_of, parse_checkpoint
 from diwan.core.transparency.note import parse_note
 from diwan.history import bundle
@@ -29,7 +29,7 @@ UNKNOWN_SECONDS: Final = 3.0
 """How long an id that the audit does not know may be that of a hand that has just ended."""
 
 PROOFS_AT_ONCE: Final = 500
-FEEDS: Final = (1, 2, 3)
+FEEDS: Final = (TABLE_FEED, WALLET_FEED, TOURNAMENT_FEED)
 
 _LATER: Final = frozenset({"HAND_NOT_SETTLED", "NOT_IN_CHECKPOINT", "CHECKPOINT_NOT_FOUND"})
 
@@ -106,7 +106,7 @@ def _for_lens(wanted: Wanted, event: LoggedEvent) -> LoggedEvent:
 def _take(wanted: Wanted, events: dict[int, dict[int, Source]], record: HandRecord, opened: _Opened) -> None:
     for one in record.events:
         event = _for_lens(wanted, logged_event(one.event))
-        if one.feed_id == FEEDS[0] and event.body_hash and event.version in opened.bodies:
+        if one.feed_id == TABLE_FEED and event.body_hash and event.version in opened.bodies:
             event = msgspec.structs.replace(event, body=opened.bodies[event.version], body_hash=b"")
         _place(events, one, event)
 
@@ -162,7 +162,7 @@ async def _opened(wanted: Wanted, hand_id: str, record: HandRecord, client_of: C
 
 def _seat_of(record: HandRecord, seat: int) -> HandSeat:
     for one in record.events:
-        if one.feed_id == FEEDS[0] and one.event.version == record.first_version:
+        if one.feed_id == TABLE_FEED and one.event.version == record.first_version:
             said = decode(one.event.type_id, one.event.schema_version, one.event.body).event
             if isinstance(said, HandStarted | CapsaStarted):
                 for dealt in said.seats:

@@ -20,7 +20,7 @@ from diwan.core.ledger.books import Transfer
 from diwan.core.ledger.events import LedgerCommitted, LedgerTransfer
 from diwan.core.ledger.requests import Confirmation, LinkedSet
 from diwan.core.ledger.seats import RELEVANT, TableSeats, follow
-from diwan.core.log import LoggedEvent
+from diwan.core.log import TABLE_FEED, WALLET_FEED, LoggedEvent
 from diwan.core.merkle import path, tree
 from diwan.core.transparency.checkpoint import Checkpoint, origin_of
 from diwan.core.transparency.note import KeyType, Note
@@ -37,7 +37,6 @@ from diwan.history.bundle import (
 from diwan.history.lenses import own_positions
 from diwan.signing.notekey import NoteKey
 from diwan.verifier.bundle import verify_bundle
-from diwan.verifier.bundled import TABLE_FEED, WALLET_FEED
 from diwan.wire.events import WireError, decode, encode
 from diwan.wire.stored import prologue_event, settled_events
 from tests.unit.verifier.logs import PlayedTable, chained
