@@ -45,7 +45,7 @@ def ladder_time(terms: TournamentTerms, clock: LadderClock, now_ms: int, hands_d
     is_stopped = not clock.base_ms or clock.stopped_at_ms > 0
     if terms.levels[0].hands:
         level, left = _by_hands(terms.levels, hands_dealt)
-        begins = 0 if is_stopped else max(0, clock.base_ms) if now_ms < clock.base_ms else 0
+        begins = clock.base_ms if now_ms < clock.base_ms and not is_stopped else 0
         return LadderTime(level, hands_left=left, break_until_ms=begins, is_stopped=is_stopped)
     if is_stopped:
         elapsed = clock.stopped_at_ms - clock.base_ms if clock.base_ms else 0
