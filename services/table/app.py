@@ -12,15 +12,16 @@ import grpc
 
 from diwan.api.table.v1.table_service_pb2 import DESCRIPTOR
 from diwan.api.table.v1.tournament_pb2 import DESCRIPTOR as TOURNAMENTS
-from diwan.chassis.access import Role
-from diwan.chassis.bus import FEEDS, Bus
+from diwan.chassis.auth import service_tokens
+from diwan.chassis.bus import FEEDS
+from diwan.chassis.clock import DatabaseClock
 from diwan.chassis.database import Database, assert_settings
 from diwan.chassis.feed import Consumer, Feed, FeedTask
 from diwan.chassis.feed.serving import served_feed
 from diwan.chassis.keyfile import KeyFile, day_of
-from diwan.chassis.keys import SigningKey, TokenSource
 from diwan.chassis.migrate import VAULT, migrate
 from diwan.chassis.pace import Pace
+from diwan.chassis.peers import channel_credentials, start_bus
 from diwan.chassis.server import Served
 from diwan.chassis.service import Service
 from diwan.chassis.settings import needed
@@ -29,7 +30,6 @@ from diwan.chassis.vault import HandVault
 from diwan.core.evaluation import evaluate
 from services.table import projections
 from services.table.api import TableServicer
-from services.table.clock import TableClock
 from services.table.codes import Guesses
 from services.table.creating import Creation
 from services.table.directing import TournamentTableServicer
@@ -150,13 +150,12 @@ def _uncollected() -> Iterator[None]:
         gc.enable()
 
 
-async def _checked_clock(database: Database) -> TableClock:
+async def _checked_clock(database: Database) -> DatabaseClock:
     await database.run(assert_settings)
-    now = await database.run(lambda c: c.fetchval("select (extract(epoch from clock_timestamp()) * 1000)::bigint"))
-    return TableClock(now)
+    return await DatabaseClock.of(database)
 
 
-async def _vault(settings: TableSettings, clock: TableClock, stack: AsyncExitStack) -> HandVault:
+async def _vault(settings: TableSettings, clock: DatabaseClock, stack: AsyncExitStack) -> HandVault:
     path = settings.master_key_file or settings.data_dir / "master.key"
     keyfile = KeyFile.open_or_create(path, oldest_day=day_of(clock.now_ms()))
     url = needed(settings.hand_secret_database_url, "hand_secret_database_url")
@@ -166,26 +165,20 @@ async def _vault(settings: TableSettings, clock: TableClock, stack: AsyncExitSta
 
 
 def _feed_task(settings: TableSettings, stack: AsyncExitStack) -> FeedTask:
-    bus = None
-    if settings.nats_url is not None:
-        bus = Bus.start(_nats_url(settings), "table")
+    bus = start_bus(settings)
+    if bus is not None:
         stack.push_async_callback(bus.close)
     return FeedTask(needed(settings.sequencer_database_url, "sequencer_database_url"), FEEDS["table"], "table", bus)
-
-
-def _nats_url(settings: TableSettings) -> str:
-    url = settings.nats_url or ""
-    if settings.nats_user is None or settings.nats_password is None:
-        return url
-    scheme, _, host = url.partition("://")
-    return f"{scheme}://{settings.nats_user}:{settings.nats_password.get_secret_value()}@{host}"
 
 
 async def _wallet(settings: TableSettings, stack: AsyncExitStack) -> Wallet:
     if settings.wallet_address is None or settings.service_key_file is None:
         return NoWallet()
-    channel = grpc.aio.insecure_channel(settings.wallet_address)
+    credentials = channel_credentials(settings)
+    channel = (
+        grpc.aio.insecure_channel(settings.wallet_address)
+        if credentials is None
+        else grpc.aio.secure_channel(settings.wallet_address, credentials)
+    )
     stack.push_async_callback(channel.close)
-    key = SigningKey.load(settings.service_key_file)
-    token = TokenSource(key, "table", Role.SERVICE, "wallet", issuer=settings.token_issuer)
-    return GrpcWallet(channel, token)
+    return GrpcWallet(channel, service_tokens(settings, "wallet"))

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 
+from diwan.chassis.clock import DatabaseClock
 from diwan.chassis.store import StoredEvent
 from diwan.core.cards import Card
 from diwan.core.games.capsa.events import CapsaStarted
@@ -16,7 +17,6 @@ from diwan.core.table.evolve import evolve
 from diwan.core.table.playing import StartedEvent
 from diwan.core.table.state import TableState
 from diwan.wire.events import decode
-from services.table.clock import TableClock
 from services.table.recent import RECENT_EVENTS
 from services.table.stream import TableStream
 
@@ -31,7 +31,7 @@ class Loaded(msgspec.Struct):
     stream: TableStream
     state: TableState
     recent: list[StoredEvent]
-    clock: TableClock
+    clock: DatabaseClock
     silent_since_ms: int
     behind: list[tuple[TableState, dict[int, Card]]]
     hands: list[tuple["HandPlace", str]]

@@ -16,13 +16,13 @@ import asyncpg
 import structlog
 
 from diwan.chassis.alarms import raise_alarm
+from diwan.chassis.clock import DatabaseClock
 from diwan.chassis.keyfile import VaultError
 from diwan.chassis.store import READ_EVENTS_MAX, Append, Claim, EventStore, StoredEvent
 from diwan.chassis.vault import HandVault
 from diwan.core.fairness import Secret
 from diwan.wire.events import WireError
 from services.table.cards import DeckLost, HandCards
-from services.table.clock import TableClock
 from services.table.loaded import BrokenStream, Fold, Loaded
 from services.table.standing import Copy, Standing
 from services.table.stream import TableStream, takeover
@@ -136,7 +136,7 @@ class Loader:
             TableStream(self._store, claim),
             fold.state,
             fold.recent,
-            TableClock(claim.database_now_ms),
+            DatabaseClock(claim.database_now_ms),
             fold.silent_since_ms,
             fold.behind(),
             fold.hands,

@@ -16,6 +16,7 @@ import msgspec
 import structlog
 
 from diwan.chassis.actors import Answer, FirstAnswers, Mailbox, replayed
+from diwan.chassis.clock import DatabaseClock
 from diwan.chassis.ids import internal_id_of
 from diwan.chassis.keyfile import VaultError
 from diwan.chassis.store import Conflict, EventStore, Lost, Overloaded, StoredEvent
@@ -26,7 +27,7 @@ from diwan.core.tournament.events import TournamentEvent
 from diwan.core.tournament.registration import free_places
 from diwan.core.tournament.state import TournamentState
 from diwan.core.tournament.timing import next_due_ms
-from services.tournament.clock import Alarm, OwnClock
+from services.tournament.alarm import Alarm
 from services.tournament.concerned import concerned_by
 from services.tournament.draws import Draws
 from services.tournament.hub import Hub
@@ -98,7 +99,7 @@ class Actor:
         reclaim: Callable[[UUID], Awaitable[Loaded | None]],
     ) -> None:
         self.tournament_id: UUID = loaded.stream.tournament_id
-        self.clock: OwnClock = loaded.clock
+        self.clock: DatabaseClock = loaded.clock
         self.hub = Hub(self.clock.now_ms)
         self._store = store
         self._draws = draws

@@ -10,6 +10,7 @@ from typing import Final
 from diwan.api.tournament.v1.tournament_service_pb2 import DESCRIPTOR
 from diwan.chassis.auth import service_tokens
 from diwan.chassis.bus import FEEDS, Bus
+from diwan.chassis.clock import DatabaseClock
 from diwan.chassis.database import Database, assert_settings
 from diwan.chassis.feed import Consumer, Feed, FeedTask
 from diwan.chassis.feed.remote import RemoteFeed
@@ -26,7 +27,6 @@ from diwan.chassis.vault import OF_DRAWS, HandVault
 from diwan.client import DiwanClient, connect
 from services.tournament import projections
 from services.tournament.api import TournamentServicer
-from services.tournament.clock import OwnClock
 from services.tournament.couriers import Couriers
 from services.tournament.creating import Creation
 from services.tournament.entering import Entering
@@ -139,13 +139,12 @@ async def operating(settings: TournamentSettings) -> AsyncIterator[Consumer]:
         yield consumer
 
 
-async def _clock(database: Database) -> OwnClock:
+async def _clock(database: Database) -> DatabaseClock:
     await database.run(assert_settings)
-    now = await database.run(lambda c: c.fetchval("select (extract(epoch from clock_timestamp()) * 1000)::bigint"))
-    return OwnClock(now)
+    return await DatabaseClock.of(database)
 
 
-async def _vault(settings: TournamentSettings, clock: OwnClock, stack: AsyncExitStack) -> HandVault:
+async def _vault(settings: TournamentSettings, clock: DatabaseClock, stack: AsyncExitStack) -> HandVault:
     path = settings.master_key_file or settings.data_dir / "draws.key"
     keyfile = KeyFile.open_or_create(path, oldest_day=day_of(clock.now_ms()))
     url = needed(settings.draw_secret_database_url, "draw_secret_database_url")

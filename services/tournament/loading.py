@@ -9,12 +9,12 @@ from uuid import UUID
 
 import msgspec
 
+from diwan.chassis.clock import DatabaseClock
 from diwan.chassis.keyfile import VaultError
 from diwan.chassis.store import EventStore, StoredEvent
 from diwan.core.tournament.evolve import evolve
 from diwan.core.tournament.state import TournamentState
 from diwan.wire.events import WireError, decode
-from services.tournament.clock import OwnClock
 from services.tournament.hub import RECENT_EVENTS
 from services.tournament.stream import TournamentStream
 
@@ -36,7 +36,7 @@ class Loaded(msgspec.Struct, frozen=True):
     stream: TournamentStream
     state: TournamentState
     recent: tuple[StoredEvent, ...]
-    clock: OwnClock
+    clock: DatabaseClock
 
 
 async def load(store: EventStore, tournament_id: UUID, owner: str) -> Loaded | None:
@@ -48,7 +48,7 @@ async def load(store: EventStore, tournament_id: UUID, owner: str) -> Loaded | N
     if state is None or state.version != claim.version:
         version = 0 if state is None else state.version
         raise BrokenStream(f"stream {tournament_id} ends at {version}, its row says {claim.version}")
-    return Loaded(TournamentStream(store, claim), state, recent, OwnClock(claim.database_now_ms))
+    return Loaded(TournamentStream(store, claim), state, recent, DatabaseClock(claim.database_now_ms))
 
 
 async def folded(store: EventStore, tournament_id: UUID) -> tuple[TournamentState | None, tuple[StoredEvent, ...]]:

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from diwan.chassis.clock import DatabaseClock
 from diwan.chassis.store import Appended, Claim, Conflict, ConflictKind, Overloaded, UnknownOutcome
 from diwan.core.decider import Rejected
 from diwan.core.evaluation import evaluate
@@ -21,7 +22,6 @@ from services.table import actor as module
 from services.table.actor import Actor
 from services.table.asking import MAILBOX_MAX
 from services.table.cards import HandCards
-from services.table.clock import TableClock
 from services.table.conduct import FAULTS_MAX, GRACE_MS
 from services.table.loaded import Loaded
 from services.table.refusals import REASONS_PER_SEAT_MAX, Refusals
@@ -76,7 +76,7 @@ def loaded(store, *, players=1, epoch=1, table_id=None):
         event = BuyInRequested(seat, f"p{seat}", False, 100, transfer, 1, False)  # noqa: FBT003  (fields of an event)
         state = evolve(evolve(state, event), SeatFunded(seat, 100, transfer, 1))
     claim = Claim(table_id, epoch, state.version, bytes(32), 1, int(time.time() * 1000))
-    return Loaded(TableStream(store, claim), state, [], TableClock(claim.database_now_ms), 0, [], [])
+    return Loaded(TableStream(store, claim), state, [], DatabaseClock(claim.database_now_ms), 0, [], [])
 
 
 @pytest.fixture

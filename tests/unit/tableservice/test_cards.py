@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
+from diwan.chassis.clock import DatabaseClock
 from diwan.chassis.keyfile import VaultError
 from diwan.chassis.store import Claim
 from diwan.core.fairness import Secret, deal, secret_commitment, verify_reveal
@@ -16,7 +17,6 @@ from diwan.wire.events import decode
 from services.table import cards as cards_module
 from services.table.actor import Actor
 from services.table.cards import DeckLost, HandCards
-from services.table.clock import TableClock
 from services.table.loaded import Loaded
 from services.table.stream import TableStream
 from services.table.watchers import Watcher
@@ -156,7 +156,7 @@ async def test_a_hand_whose_deck_turns_out_to_be_another_is_voided_when_a_card_i
     stacks = [seat.stack for seat in table.state.seats]
     claim = Claim(UUID(TABLE_ID), 1, table.state.version, bytes(32), table.now, int(time.time() * 1000))
     loaded = Loaded(
-        TableStream(store, claim), table.state, [], TableClock(claim.database_now_ms), claim.database_now_ms, [], []
+        TableStream(store, claim), table.state, [], DatabaseClock(claim.database_now_ms), claim.database_now_ms, [], []
     )
     actor = Actor(loaded, store, cards, {}, listener, None)
     actor.start()

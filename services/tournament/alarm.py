@@ -1,19 +1,7 @@
-"""The clock of a tournament's owner: the database's time, carried on by the monotonic clock (H8)."""
+"""When a tournament next looks after itself."""
 
 import asyncio
-import time
 from collections.abc import Callable
-
-
-class OwnClock:
-    """Milliseconds since the Unix epoch. A jump of the machine's wall clock moves nothing."""
-
-    def __init__(self, database_now_ms: int) -> None:
-        self._offset_ms = database_now_ms - time.monotonic() * 1000
-
-    def now_ms(self) -> int:
-        """Return the time now."""
-        return int(time.monotonic() * 1000 + self._offset_ms)
 
 
 class Alarm:
