@@ -22,8 +22,18 @@ UNIT_SECONDS: Final = 5.0
 
 CLOSE_SECONDS: Final = 5.0
 
-AWAY: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
+# A backend that is killed between two statements can leave asyncpg in a state that it calls a fault of its own.
+DATABASE_TROUBLE: Final = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+)
 """What a unit fails with while the database is away, slow or being restarted; the work is tried again."""
+
+# What the server reports as a statement's own fault: it was rolled back, and would fail again.
+_OWN_FAULTS: Final = ("22", "23", "42")
 
 OWNER: Final = "migrate"
 """Owns databases and tables, runs migrations, and is never used by a running service."""
@@ -39,6 +49,11 @@ _left_running: set[asyncio.Task[Any]] = set()
 
 class UnsafeSettings(Exception):  # noqa: N818
     """The server could lose or leak what it acknowledged: the service does not start."""
+
+
+def is_own_fault(error: Exception) -> bool:
+    """Tell a statement that can never work from a database that does not work now."""
+    return isinstance(error, asyncpg.PostgresError) and (error.sqlstate or "")[:2] in _OWN_FAULTS
 
 
 async def limited[T](connection: Connection, work: Coroutine[Any, Any, T], seconds: float) -> T:

@@ -18,7 +18,7 @@ from prometheus_client import Gauge
 
 from diwan.chassis.alarms import raise_alarm
 from diwan.chassis.bus import Bus, BusError, BusUnavailable, StreamState
-from diwan.chassis.database import AWAY, Connection, Database
+from diwan.chassis.database import DATABASE_TROUBLE, Connection, Database
 from diwan.chassis.feed import FeedEvent
 from diwan.chassis.feed.relay import is_copy
 from diwan.chassis.store import StoredEvent
@@ -84,7 +84,7 @@ class CopyScrub:
         while True:
             try:
                 await self.look()
-            except (BusUnavailable, BusError, *AWAY) as error:
+            except (BusUnavailable, BusError, *DATABASE_TROUBLE) as error:
                 # The bus, the service or the database is away: silence tells nothing about the copy.
                 _log.info("copy_not_looked_at", service=self._service, error=repr(error))
                 await asyncio.sleep(RETRY_SECONDS)

@@ -21,7 +21,7 @@ import structlog
 from prometheus_client import Counter, Gauge
 
 from diwan.chassis.alarms import raise_alarm
-from diwan.chassis.database import AWAY, Connection, Database
+from diwan.chassis.database import DATABASE_TROUBLE, Connection, Database
 from diwan.core.merkle import EMPTY_ROOT
 from diwan.core.transparency.checkpoint import Checkpoint, origin_of, parse_checkpoint, parse_decimal
 from diwan.core.transparency.note import Note, NoteMalformed, Signature, parse_note, parse_signatures, to_base64
@@ -188,7 +188,7 @@ class Cosigner:
             try:
                 for row in await self._database.run(lambda c: c.fetch(statements.SIZES)):
                     await self.bring(witness, row["feed_id"], signer)
-            except AWAY as error:
+            except DATABASE_TROUBLE as error:
                 # The witness or our database is away; what is newest then is brought later.
                 _log.warning("witness_not_reached", witness=witness.name, error=repr(error))
                 pause = RETRY_SECONDS

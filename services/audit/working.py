@@ -8,7 +8,7 @@ from typing import Final
 
 import structlog
 
-from diwan.chassis.database import AWAY
+from diwan.chassis.database import DATABASE_TROUBLE
 
 RETRY_SECONDS: Final = 1.0
 
@@ -23,7 +23,7 @@ async def work_on(
     while True:
         try:
             await work()
-        except AWAY as error:
+        except DATABASE_TROUBLE as error:
             # What is due stays due, and is taken up when the database is back.
             _log.warning(f"{what}_interrupted", error=repr(error))
             await asyncio.sleep(RETRY_SECONDS)

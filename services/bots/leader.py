@@ -13,7 +13,7 @@ from typing import Final
 import asyncpg
 import structlog
 
-from diwan.chassis.database import AWAY, UNIT_SECONDS, Connection, limited
+from diwan.chassis.database import DATABASE_TROUBLE, UNIT_SECONDS, Connection, limited
 
 RIVAL_SECONDS: Final = 0.5
 WATCH_SECONDS: Final = 1.0
@@ -32,7 +32,7 @@ async def lead(dsn: str, work: Callable[[], Awaitable[None]]) -> None:
         try:
             connection = await asyncpg.connect(dsn, timeout=UNIT_SECONDS)
             await _lead_once(connection, work)
-        except AWAY as error:
+        except DATABASE_TROUBLE as error:
             _log.warning("lead_interrupted", error=repr(error))
         finally:
             if connection is not None:

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable
 from google.protobuf.message import Message
 
 from diwan.chassis.calls import Call
-from diwan.chassis.database import Connection, Database
+from diwan.chassis.database import DATABASE_TROUBLE, Connection, Database, is_own_fault
 from diwan.chassis.store import Overloaded, UnknownOutcome
 from diwan.core.decider import Rejected
 from diwan.core.ledger.accounts import NAMESPACE, named_id
 from diwan.core.ledger.requests import Request, Verdict
 from services.wallet.books import Done
-from services.wallet.ledger import DATABASE_TROUBLE, Ledger, TooLarge, Unavailable, is_own_fault
+from services.wallet.ledger import Ledger, TooLarge, Unavailable
 from services.wallet.works import EVENT_BYTES_MAX, Remembered
 
 

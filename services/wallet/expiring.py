@@ -5,11 +5,11 @@ from typing import Final
 
 import structlog
 
-from diwan.chassis.database import Database
+from diwan.chassis.database import DATABASE_TROUBLE, Database
 from diwan.chassis.store import Overloaded, UnknownOutcome
 from diwan.core.ledger.requests import Expiry
 from services.wallet import statements
-from services.wallet.ledger import DATABASE_TROUBLE, Ledger, Unavailable
+from services.wallet.ledger import Ledger, Unavailable
 
 EVERY_SECONDS: Final = 1.0
 AT_ONCE: Final = 200

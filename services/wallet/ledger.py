@@ -11,11 +11,10 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 from uuid import UUID, uuid4
 
-import asyncpg
 import structlog
 from prometheus_client import Counter, Histogram
 
-from diwan.chassis.database import Connection, limited
+from diwan.chassis.database import DATABASE_TROUBLE, Connection, is_own_fault, limited
 from diwan.chassis.store import Overloaded, UnknownOutcome
 from diwan.core.ledger.requests import Float, Request, Result
 from services.wallet.books import Done, Draft, is_committed_in, post_in, prepare_in, write_in
@@ -48,24 +47,7 @@ _TRANSFERS: Final = Counter(
 _RESULTS: Final = {result: _TRANSFERS.labels(result.value) for result in Result}
 _BATCH: Final = Histogram("diwan_wallet_commit_requests", "Requests a commit.", buckets=(1, 2, 5, 10, 20, 50, 100, 200))
 
-# A backend that is killed between two statements can leave asyncpg in a state that it calls a fault of its own.
-DATABASE_TROUBLE: Final = (
-    asyncpg.PostgresError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,
-    OSError,
-    TimeoutError,
-)
-
-# What the server reports as a statement's own fault: it was rolled back, and would fail again.
-_OWN_FAULTS: Final = ("22", "23", "42")
-
 _log = structlog.get_logger(__name__)
-
-
-def is_own_fault(error: Exception) -> bool:
-    """Tell a statement that can never work from a database that does not work now."""
-    return isinstance(error, asyncpg.PostgresError) and (error.sqlstate or "")[:2] in _OWN_FAULTS
 
 
 class Unavailable(Exception):  # noqa: N818

@@ -7,10 +7,9 @@ from typing import Final
 
 import structlog
 
-from diwan.chassis.database import Database
+from diwan.chassis.database import DATABASE_TROUBLE, Database, is_own_fault
 from diwan.core.decider import Rejected
 from diwan.core.ledger.books import Account
-from services.wallet.ledger import DATABASE_TROUBLE, is_own_fault
 from services.wallet.projections import accounts_now_in
 
 LOOK_SECONDS: Final = 1.0

@@ -11,7 +11,7 @@ import asyncpg
 import structlog
 from prometheus_client import Counter, Histogram
 
-from diwan.chassis.database import Connection, limited
+from diwan.chassis.database import Connection, is_own_fault, limited
 from diwan.chassis.store import statements
 from diwan.chassis.store.batch import append_arguments, chain_of
 from diwan.chassis.store.errors import BrokenChain, Conflict, ConflictKind, Overloaded, UnknownOutcome
@@ -44,9 +44,6 @@ _COMMIT_APPENDS: Final = Histogram(
 )
 _IN_DOUBT: Final = Counter("diwan_appends_in_doubt", "Appends whose outcome had to be asked about by id.")
 _log = structlog.get_logger(__name__)
-
-# What the server reports as the statement's own fault: it was rolled back, and would fail again.
-_OWN_FAULTS: Final = ("22", "23", "42")
 
 _LOST_CONNECTION: Final = (
     asyncpg.PostgresConnectionError,
@@ -234,14 +231,14 @@ class GroupCommit:
 
     async def _doubt(self, batch: list[_Waiting], error: Exception) -> None:
         unanswered = [waiting for waiting in batch if not waiting.answer.done()]
-        is_own_fault = isinstance(error, asyncpg.PostgresError) and (error.sqlstate or "")[:2] in _OWN_FAULTS
-        if is_own_fault and len(unanswered) == 1:
+        is_futile = is_own_fault(error)
+        if is_futile and len(unanswered) == 1:
             unanswered[0].fail(error)
             return
         _IN_DOUBT.inc(len(unanswered))
         _log.warning("commit_in_doubt", appends=len(unanswered), error=repr(error))
         self._ask_again(unanswered, repr(error), is_alone=not isinstance(error, _LOST_CONNECTION))
-        if not is_own_fault:
+        if not is_futile:
             await asyncio.sleep(RETRY_SECONDS)
 
     def _ask_again(self, unanswered: list[_Waiting], why: str, *, is_alone: bool = True) -> None:

@@ -11,9 +11,8 @@ import structlog
 from prometheus_client import Gauge
 
 from diwan.chassis.alarms import raise_alarm
-from diwan.chassis.database import Connection
+from diwan.chassis.database import DATABASE_TROUBLE, Connection, is_own_fault
 from diwan.core.decider import Rejected
-from services.wallet.ledger import DATABASE_TROUBLE, is_own_fault
 from services.wallet.reconcile.findings import CHECKS, Check, Finding, Report
 from services.wallet.reconcile.passing import Pass
 
