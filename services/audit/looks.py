@@ -5,9 +5,6 @@ What is kept beside the events is where they stand; what a look says is read fro
 
 from __future__ import annotations
 
-import base64
-import binascii
-from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
@@ -15,17 +12,16 @@ import msgspec
 from diwan.api.audit.v1 import looks_pb2 as pb
 from diwan.chassis.access import PLAYER_ID_CHARACTERS_MAX, Caller, Role
 from diwan.chassis.database import Connection
+from diwan.chassis.fields import page_size
+from diwan.chassis.paging import NUMBER_MAX, after_numbers, numbers_token
 from diwan.core.decider import Rejected
 from diwan.core.hashing import uuid_bytes
+from diwan.core.log import TABLE_FEED
 from diwan.core.table.events import HandOpened
 from diwan.wire.events import decode
-from services.audit.money import TABLE_FEED
 
-PAGE_LOOKS: Final = 50
 PAGE_LOOKS_MAX: Final = 500
-NEWEST: Final = 2**62
-
-_SCOPE_BYTES: Final = 8
+NEWEST: Final = NUMBER_MAX
 
 
 class Sought(msgspec.Struct, frozen=True):
@@ -38,7 +34,7 @@ class Sought(msgspec.Struct, frozen=True):
     @property
     def scope(self) -> bytes:
         """What a page's token is bound to."""
-        return sha256(msgspec.json.encode(self)).digest()[:_SCOPE_BYTES]
+        return msgspec.json.encode(self)
 
 
 def sought_by(request: pb.ListLooksRequest, caller: Caller) -> Sought:
@@ -60,14 +56,13 @@ def sought_by(request: pb.ListLooksRequest, caller: Caller) -> Sought:
 
 async def looks_in(connection: Connection, sought: Sought, size: int, token: str) -> pb.ListLooksResponse:
     """Return a page of looks, newest first; raises PAGE_SIZE_INVALID or PAGE_TOKEN_INVALID."""
-    if not 0 <= size <= PAGE_LOOKS_MAX:
-        raise Rejected("PAGE_SIZE_INVALID", max=PAGE_LOOKS_MAX)
-    count = size or PAGE_LOOKS
-    text, arguments = statement(sought, _before(token, sought), count + 1)
+    count = page_size(size, PAGE_LOOKS_MAX)
+    (before,) = after_numbers(token, 1, sought.scope) if token else (NEWEST,)
+    text, arguments = statement(sought, before, count + 1)
     rows = await connection.fetch(text, *arguments)
     response = pb.ListLooksResponse(looks=[_message(row) for row in rows[:count]])
     if len(rows) > count:
-        response.next_page_token = _token(rows[count - 1]["global_seq"], sought)
+        response.next_page_token = numbers_token(rows[count - 1]["global_seq"], scope=sought.scope)
     return response
 
 
@@ -106,20 +101,3 @@ def _message(row: Any) -> pb.Look:
         opened_at_ms=event.opened_at_ms,
         is_own=row["is_own"],
     )
-
-
-def _token(number: int, sought: Sought) -> str:
-    return base64.urlsafe_b64encode(sought.scope + number.to_bytes(8, "big")).decode()
-
-
-def _before(token: str, sought: Sought) -> int:
-    if not token:
-        return NEWEST
-    try:
-        raw = base64.b64decode(token, altchars=b"-_", validate=True)
-    except (ValueError, binascii.Error):
-        raise Rejected("PAGE_TOKEN_INVALID") from None
-    number = int.from_bytes(raw[_SCOPE_BYTES:], "big")
-    if len(raw) != _SCOPE_BYTES + 8 or raw[:_SCOPE_BYTES] != sought.scope or number > NEWEST:
-        raise Rejected("PAGE_TOKEN_INVALID")
-    return number
