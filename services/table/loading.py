@@ -6,7 +6,7 @@ difference to how long it takes.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Final
@@ -45,6 +45,8 @@ class Loader:
         self._vault = vault
         self._standing = standing
         self._owner = owner
+        # Each a connection's work: while one share of tables is claimed, one is read, and others are folded here.
+        self._claiming, self._reading, self._opening = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
 
     async def load(self, table_id: UUID, cards: HandCards) -> Loaded | None:
         """Claim and read a table; None where another owner lives or there is none. Raises one of `BROKEN`."""
@@ -63,16 +65,17 @@ class Loader:
 
         Yields each with its cards, or with what is broken about it; raises what keeps all of them from being claimed.
         """
-        claims = await self._store.claim_many(
-            table_ids, self._owner, first_event=self._first_event, instead_of=instead_of
-        )
-        copies = await self._copies(claims)
+        async with self._claiming:
+            claims = await self._store.claim_many(
+                table_ids, self._owner, first_event=self._first_event, instead_of=instead_of
+            )
+        async with self._reading:
+            copies = await self._copies(claims)
         for some in _shares(claims, copies):
             is_long = _length(some[0], copies) > READ_EVENTS_MAX
-            events = [] if is_long else await self._store.read_many(_places(some, copies))
-            by_stream = {stream: list(each) for stream, each in groupby(events, attrgetter("stream_id"))}
-            folds = [(each, _fold_of(copies.get(each.stream_id), by_stream.get(each.stream_id, []))) for each in some]
+            folds = self._folds(some, copies, [] if is_long else await self._events(some, copies))
             decks = await self._secrets([fold for _, fold in folds if isinstance(fold, Fold)])
+            # At one go: what the tables of a share have to say first goes into one commit.
             for claim, fold in folds:
                 cards = HandCards(claim.stream_id, self._vault)
                 try:
@@ -84,7 +87,6 @@ class Loader:
                     yield cards, await self._loaded(claim, whole, cards)
                 except BROKEN as error:
                     yield cards, error
-                await asyncio.sleep(0)
 
     def _first_event(self, claim: Claim) -> Append:
         return takeover(claim, self._owner)
@@ -117,10 +119,23 @@ class Loader:
             return Fold() if copy is None else await self._folded(claim, None)
         return fold
 
+    async def _events(self, claims: Sequence[Claim], copies: Mapping[UUID, Copy]) -> list[StoredEvent]:
+        """Return what is behind the copies of streams, or all of those without one."""
+        async with self._reading:
+            return await self._store.read_many(_places(claims, copies))
+
+    def _folds(
+        self, claims: Sequence[Claim], copies: Mapping[UUID, Copy], events: Iterable[StoredEvent]
+    ) -> list[tuple[Claim, Fold | Exception | None]]:
+        """Fold what was read of streams."""
+        by_stream = {stream: list(each) for stream, each in groupby(events, attrgetter("stream_id"))}
+        return [(each, _fold_of(copies.get(each.stream_id), by_stream.get(each.stream_id, []))) for each in claims]
+
     async def _secrets(self, folds: list[Fold]) -> dict[str, Secret]:
         """Return the secrets of running hands, as far as the vault has them."""
         started = [fold.started.hand_id for fold in folds if fold.started is not None]
-        return await self._vault.get_many(started)
+        async with self._opening:
+            return await self._vault.get_many(started)
 
     async def _loaded(self, claim: Claim, fold: Fold, cards: HandCards) -> Loaded:
         """Bring the deck of the running hand back; raises `BrokenStream` where the log is not whole."""

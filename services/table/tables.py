@@ -5,7 +5,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
-from itertools import batched
+from itertools import batched, islice
 from typing import Final
 from uuid import UUID
 
@@ -39,8 +39,11 @@ LOOK_SECONDS: Final = 3.0
 QUARANTINE_SECONDS: Final = 300.0
 """A table whose log cannot be read is left alone for so long; the others go on."""
 
-COMMITS_AT_ONCE: Final = 3
-"""Claims of many tables at once: while one share is folded the next is read."""
+CLAIMS_AT_FIRST: Final = 32
+"""In the first commit of a takeover: the sooner something is read, the sooner it is folded while more comes in."""
+
+SHARES_AT_ONCE: Final = 3
+"""Shares of tables under way in a takeover: claimed, read, folded, their secrets opened."""
 
 RECENT_HANDS: Final = 4096
 
@@ -366,7 +369,7 @@ class Tables:
         return head.is_leased and owner != self._owner and _instance_of(owner) == _instance_of(self._owner)
 
     async def _take_over(self, free: Iterable[UUID], instead_of: Collection[str] = ()) -> None:
-        limit = asyncio.Semaphore(COMMITS_AT_ONCE)
+        limit = asyncio.Semaphore(SHARES_AT_ONCE)
 
         async def some(table_ids: Sequence[UUID]) -> None:
             async with limit:
@@ -378,7 +381,9 @@ class Tables:
                     for table_id in table_ids:
                         await self._open_alone(table_id)
 
-        await asyncio.gather(*(some(each) for each in batched(free, CLAIMS_A_COMMIT)))
+        rest = iter(free)
+        first = tuple(islice(rest, CLAIMS_AT_FIRST))
+        await asyncio.gather(*(some(each) for each in (first, *batched(rest, CLAIMS_A_COMMIT)) if each))
 
     async def _open_alone(self, table_id: UUID) -> None:
         try:
