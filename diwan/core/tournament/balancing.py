@@ -80,11 +80,19 @@ def _pair(state: TournamentState, most: int, least: int) -> tuple[int | None, in
         table = state.tables[number]
         if number in late:
             continue
-        if table.size == most and len(table.leaving) < len(table.sitters):
+        if table.size == most and _can_give(state, table):
             sources.append(number)
         elif table.size == least and room(state, table) > 0:
             targets.append(number)
     return max(sources, default=None), min(targets, default=None)
+
+
+def _can_give(state: TournamentState, table: TableState) -> bool:
+    """Say whether one more could be moved from here: who is on the way out, or removed, is nobody to move."""
+    entrants = [state.entrants[sitter.player] for sitter in table.sitters]
+    movable = sum([not each.move_no and not each.removal for each in entrants])
+    unchosen = sum([state.moves[number].phase == "choosing" for number in table.leaving])
+    return movable > unchosen
 
 
 def _opposite_move(state: TournamentState, source: int, target: int) -> int | None:

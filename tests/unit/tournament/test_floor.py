@@ -202,6 +202,49 @@ def test_a_table_is_broken_as_soon_as_everybody_fits_at_one_fewer():
     assert {event.rule for event in floor.told(e.SeatsDrawn)} == {"TDA R7", "TDA R10"}
 
 
+def test_a_table_that_is_broken_while_only_somebody_not_chosen_yet_is_on_the_way_there_is_closed():
+    """TDA R10: nobody is left to draw a seat for, so nothing is drawn, and nothing waits for it."""
+    floor = Floor(scheduled(size=3, entries=replace(START, late_levels=1)), 3)
+    floor.deaf = {1}
+    floor.enter("late")
+    assert [(each.from_table, each.to_table) for each in floor.told(e.BalancingOrdered)] == [(1, 2)]
+    floor.do(c.Remove("late", "op", "case 17", floor.now))
+    floor.obey()
+    floor.deaf = set()
+    floor.obey()
+
+    assert [event.table_no for event in floor.told(e.TableBreaking)] == [2]
+    assert [event.reason for event in floor.told(e.MoveCancelled)] == ["table broken"]
+    assert [event.table_no for event in floor.told(e.TableGone)] == [2]
+    assert floor.state.breaking == ()
+    assert len(floor.told(e.Drawn)) == 2, "the start's and the late seat's"
+    floor.finish()
+    assert floor.state.phase == "finished"
+
+
+@pytest.mark.timeout(20)
+def test_a_table_whose_players_are_all_being_removed_is_asked_for_nobody():
+    """TDA R11-A: else a move is ordered and undone without end, in one command."""
+    floor = Floor(sit_and_go(6, size=3))
+    for number in range(5):
+        floor.enter(f"p{number}")
+    floor.do(floor.asks("p5"))
+    floor.obey(but=(o.SetStartMode, o.SetClock))
+    assert floor.state.phase == "playing"
+    removed = [*floor.players_at(2), *floor.players_at(1)[:2]]
+    floor.deaf = {2}
+    for player in removed:
+        floor.do(c.Remove(player, "op", "case 17", floor.now))
+    floor.obey(but=(o.SetStartMode, o.SetClock))
+    assert (floor.state.left, sizes(floor)) == (4, [1, 3])
+    floor.deaf = set()
+    floor.obey()
+
+    assert floor.told(e.BalancingOrdered) == []
+    assert floor.state.phase == "finished"
+    assert floor.state.winner not in removed
+
+
 def test_the_breaking_order_is_published_when_registration_closes():
     terms = EntryTerms(starts_at_ms=START_MS + 60_000, late_levels=1)
     floor = Floor(scheduled(entries=terms), 28)

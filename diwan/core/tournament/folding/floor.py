@@ -89,7 +89,11 @@ def dropped_move(state: TournamentState, move_no: int) -> TournamentState:
     entrant = state.entrants.get(move.player)
     if entrant is not None and entrant.move_no == move_no:
         state = replace(state, entrants=state.entrants.put(move.player, replace(entrant, move_no=0)))
-    return replace(state, moves=state.moves.drop(move_no))
+    state = replace(state, moves=state.moves.drop(move_no))
+    # A broken table that only waited for whoever is not coming any more has nobody left to draw a seat for.
+    for number in {move.from_table, move.to_table}:
+        state = drained(state, number)
+    return state
 
 
 def tables_changed(state: TournamentState, event: TablesEvent) -> TournamentState:
