@@ -7,8 +7,10 @@ from typing import Any, Final, NamedTuple
 from diwan.api.event.v1 import hand_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.api.table.v1 import view_pb2
+from diwan.api.tournament.v1 import view_pb2 as tournament_view_pb2
 from diwan.client.errors import ProofFailed
 from diwan.core.fairness import SEED_BYTES, Reveal, seed_commitment, verify_reveal
+from diwan.core.tournament.seeds import entry_seed_commitment
 
 _BEGINS: Final = frozenset({"hand_started", "capsa_started"})
 _TURNS_UP: Final = frozenset({"board_dealt", "cards_shown", "natural_shown", "sets_shown"})
@@ -56,6 +58,22 @@ class SeedKeeper:
     def _commitment(self, exchange: view_pb2.SeedExchange, seat: int) -> pb.PlayRequest:
         commitment = seed_commitment(exchange.hand_id, seat, self._seed)
         return pb.PlayRequest(commit_seed=pb.CommitSeed(hand_no=exchange.hand_no, commitment=commitment))
+
+
+class EntrySeed:
+    """A player's part in a tournament's first draw: committed to with the entry, opened when the tournament asks."""
+
+    def __init__(self, tournament_id: str, player: str) -> None:
+        self.seed: bytes = secrets.token_bytes(SEED_BYTES)
+        self.commitment: bytes = entry_seed_commitment(tournament_id, player, self.seed)
+        self._is_given = False
+
+    def answers(self, view: tournament_view_pb2.TournamentView) -> bytes | None:
+        """Return the seed where the view asks for it the first time, else None."""
+        if self._is_given or not view.seeds_until_ms:
+            return None
+        self._is_given = True
+        return self.seed
 
 
 class ProofKeeper:

@@ -100,13 +100,29 @@ class Tournaments:
     # Taking part
 
     async def register(
-        self, tournament_id: str, *, player: str = "", request_id: str | None = None
+        self, tournament_id: str, *, player: str = "", seed_commitment: bytes = b"", request_id: str | None = None
     ) -> pb.RegisterResponse:
-        """Enter; answered when the wallet has answered, ENTRY_REFUSED with its reason where it refused."""
+        """Enter; answered when the wallet has answered, ENTRY_REFUSED with its reason where it refused.
+
+        ``seed_commitment`` binds to a seed for the first draw, which `open_seed` opens when the view's ``seeds_until_ms``
+        asks for it: `fair.EntrySeed` does both halves.
+        """
         request = pb.RegisterRequest(
-            request_id=request_id or new_request_id(), tournament_id=tournament_id, on_behalf_of=player
+            request_id=request_id or new_request_id(),
+            tournament_id=tournament_id,
+            on_behalf_of=player,
+            seed_commitment=seed_commitment,
         )
         return await self._connection.unary(self._stub.Register, request)
+
+    async def open_seed(
+        self, tournament_id: str, seed: bytes, *, player: str = "", request_id: str | None = None
+    ) -> pb.TournamentResult:
+        """Open the seed that the entry committed to; SEED_NOT_ASKED outside of the time for it."""
+        request = pb.OpenEntrySeedRequest(
+            request_id=request_id or new_request_id(), tournament_id=tournament_id, on_behalf_of=player, seed=seed
+        )
+        return (await self._connection.unary(self._stub.OpenEntrySeed, request)).result
 
     async def unregister(
         self, tournament_id: str, *, player: str = "", request_id: str | None = None

@@ -112,6 +112,10 @@ class TournamentServicer:
         """Enter a tournament."""
         return await self._entering.register(request, call)
 
+    async def OpenEntrySeed(self, request: pb.OpenEntrySeedRequest, call: Call) -> pb.OpenEntrySeedResponse:
+        """Open a seed for the first draw."""
+        return await self._entering.open_seed(request, call)
+
     async def Unregister(self, request: pb.UnregisterRequest, call: Call) -> pb.UnregisterResponse:
         """Give an entry back before the start."""
         return await self._entering.unregister(request, call)

@@ -10,6 +10,8 @@ from diwan.core.tournament.events import HandPlayed, PlayersOut, SeatsDrawn, Tou
 
 _NOBODY_S: Final = (
     told.BotsWanted,
+    told.SeedsAsked,
+    told.SeedOpened,
     told.Drawn,
     told.MultiplierDrawn,
     told.TableOpened,

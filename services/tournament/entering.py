@@ -15,7 +15,7 @@ from diwan.chassis.calls import Call
 from diwan.chassis.ids import command_id_of
 from diwan.chassis.pace import Pace
 from diwan.core.decider import Rejected
-from diwan.core.tournament.commands import BuyExtra, Enter, TournamentCommand, Withdraw
+from diwan.core.tournament.commands import BuyExtra, Enter, OpenSeed, TournamentCommand, Withdraw
 from diwan.core.tournament.events import EntryEnded, ExtraEnded, ExtraKind
 from diwan.core.tournament.state import TournamentState
 from diwan.wire.events import decode, type_id_of
@@ -67,7 +67,8 @@ class Entering:
             if not is_again and entrant is not None and entrant.standing == "out":
                 # A re-entry costs another entry: it is asked for by its own name.
                 raise Rejected("ALREADY_ENTERED", standing="out")
-            return Enter(player, is_bot=False, now_ms=actor.clock.now_ms())
+            commitment = request.seed_commitment if isinstance(request, pb.RegisterRequest) else b""
+            return Enter(player, is_bot=False, now_ms=actor.clock.now_ms(), seed_commitment=commitment)
 
         answer = await actor.ask(build, request_of(request, call))
         await self._answered(actor, player, answer)
@@ -87,6 +88,13 @@ class Entering:
             refused = _ended_because(actor, _ENTRY_ENDED, lambda event: getattr(event, "entry_no", 0) == number)
             if refused is not None:
                 raise Rejected("ENTRY_REFUSED", cause=refused)
+
+    async def open_seed(self, request: pb.OpenEntrySeedRequest, call: Call) -> pb.OpenEntrySeedResponse:
+        """Take a seed into the first draw; raises `Rejected`. One that was opened before is opened."""
+        player, actor = await self._asked(request, call)
+        seed = request.seed
+        answer = await actor.ask(lambda _: OpenSeed(player, seed, actor.clock.now_ms()), request_of(request, call))
+        return pb.OpenEntrySeedResponse(result=result(answer))
 
     async def unregister(self, request: pb.UnregisterRequest, call: Call) -> pb.UnregisterResponse:
         """Take an entry back before play; raises `Rejected`."""
@@ -113,7 +121,12 @@ class Entering:
 
     async def _asked(
         self,
-        request: pb.RegisterRequest | pb.ReEnterRequest | pb.UnregisterRequest | pb.RebuyRequest | pb.AddOnRequest,
+        request: pb.RegisterRequest
+        | pb.ReEnterRequest
+        | pb.OpenEntrySeedRequest
+        | pb.UnregisterRequest
+        | pb.RebuyRequest
+        | pb.AddOnRequest,
         call: Call,
     ) -> tuple[str, Actor]:
         player = call.caller.acting_player(request.on_behalf_of)

@@ -97,6 +97,7 @@ def view_message(state: TournamentState) -> pb.TournamentView:
         leaders=standings(state, LEADERS),
         winner=state.winner,
         cancelled=state.cancelled or "",
+        seeds_until_ms=state.seeds_until_ms,
     )
     if state.level_no:
         _write_level(view.level, state.level_no, levels[state.level_no - 1])

@@ -21,10 +21,11 @@ from diwan.core.decider import Rejected
 from diwan.core.tournament import commands as c
 from diwan.core.tournament import orders as o
 from diwan.core.tournament.evolve import evolve
+from diwan.core.tournament.seeds import entry_seed_commitment
 from diwan.core.tournament.settings import BotTerms, EntryTerms, FloorRules, Payout
 from diwan.core.tournament.timing import next_due_ms
 from tests.property.tournament_fields import a_spin, scheduled, sit_and_go
-from tests.property.tournament_sim import START_MS, check_chips, check_places
+from tests.property.tournament_sim import START_MS, TOURNAMENT_ID, check_chips, check_places, seed_of
 from tests.unit.tournament.floor import Floor
 
 TERMS = EntryTerms(
@@ -90,12 +91,21 @@ class TournamentMachine(RuleBasedStateMachine):
         else:
             self.count += 1
             player = f"bot:{self.count}" if is_bot else f"p{self.count}"
-        self.ask(c.Enter(player, is_bot, self.floor.now))
+        commitment = (
+            entry_seed_commitment(TOURNAMENT_ID, player, seed_of(player)) if self.chance.random() < 0.5 else b""
+        )
+        self.ask(c.Enter(player, is_bot, self.floor.now, commitment))
 
     @precondition(lambda self: self.floor.state.phase == "registering")
     @rule()
     def withdraw(self):
         self.ask(c.Withdraw(self.some_player(), self.floor.now))
+
+    @precondition(lambda self: self.floor.state.seeds_until_ms)
+    @rule()
+    def open_a_seed(self):
+        player = self.some_player()
+        self.ask(c.OpenSeed(player, seed_of(player), self.floor.now))
 
     @precondition(lambda self: self.floor.state.is_open and self.floor.state.phase == "playing")
     @rule(kind=st.sampled_from(["rebuy", "add_on"]))
@@ -233,7 +243,7 @@ class TournamentMachine(RuleBasedStateMachine):
                 self.play_a_hand(1)
                 if len(floor.batches) == before:
                     self.wait()
-            elif floor.state.phase in ("announced", "registering"):
+            elif floor.state.phase in ("announced", "registering") and not floor.state.seeds_until_ms:
                 self.fill_or_call_off()
             else:
                 self.wait()

@@ -19,6 +19,7 @@ from diwan.core.tournament.balancing import gap, longest, shortest
 from diwan.core.tournament.decide import advance, decide
 from diwan.core.tournament.evolve import evolve
 from diwan.core.tournament.inverse import chance_of, command_of
+from diwan.core.tournament.seeds import drawn_for, entry_seed_commitment
 from diwan.core.tournament.timing import next_due_ms
 from tests.property.tournament_tables import FakeTable
 
@@ -30,6 +31,11 @@ MEANT = {
     *("REGISTRATION_NOT_OPEN", "LAST_PLAYER", "TOURNAMENT_OVER", "TOURNAMENT_NOT_RUNNING", "TOURNAMENT_NOT_PAUSED"),
 }
 """Refusals that chance may run into."""
+
+
+def seed_of(player):
+    """Return a player's seed."""
+    return sha256(f"seed of {player}".encode()).digest()
 
 
 class Wallet:
@@ -296,7 +302,7 @@ class Simulation:
 
     def enter(self, player, *, is_bot=False):
         try:
-            self.command(c.Enter(player, is_bot, self.now))
+            self.command(c.Enter(player, is_bot, self.now, self.commitment_of(player, is_bot=is_bot)))
         except Rejected as refusal:
             if refusal.reason not in MEANT:
                 raise
@@ -305,6 +311,25 @@ class Simulation:
             return
         if self.state.entrants.get(player) is None:  # the shell was killed before it was written
             self.at(self.now + 500, lambda: self.enter(player, is_bot=is_bot))
+
+    def commitment_of(self, player, *, is_bot):
+        """Two players of three commit to a seed for the first draw."""
+        has_seed = not is_bot and seed_of(player)[0] % 3
+        return entry_seed_commitment(TOURNAMENT_ID, player, seed_of(player)) if has_seed else b""
+
+    def seeds_asked(self):
+        """Let everybody but a few open what they committed to, some of them too late."""
+        for entry in self.state.entries.values():
+            if entry.seed_commitment and seed_of(entry.player)[1] % 10:
+                wait = seed_of(entry.player)[2] * 21
+                self.at(self.now + wait, lambda player=entry.player: self.open_seed(player))
+
+    def open_seed(self, player):
+        try:
+            self.command(c.OpenSeed(player, seed_of(player), self.now))
+        except Rejected as refusal:
+            if refusal.reason != "SEED_NOT_ASKED":
+                raise
 
     def operate(self):
         """Do what operators do now and then."""
@@ -364,12 +389,20 @@ class Simulation:
             assert spread <= gap(state), f"tables differ by {spread}"
         for event in events:
             self.check_event(before, event)
+            if isinstance(event, e.SeedsAsked):
+                self.seeds_asked()
             if isinstance(event, e.PlayersOut) and state.is_open and self.config.entries.re_entries:
                 for out in event.players:
                     if self.chance.random() < 0.7:
                         self.at(self.now + 30_000, lambda player=out.player: self.enter(player))
 
     def check_event(self, before, event):
+        if isinstance(event, e.Drawn) and before.seeds_until_ms:
+            asked = next(each for batch in self.batches for each in batch if isinstance(each, e.SeedsAsked))
+            assert event.entrants_digest == asked.entrants_digest, "the list of the first draw has changed"
+            assert self.now >= asked.until_ms or all(
+                each.seed or not each.seed_commitment for each in drawn_for(self.state)
+            )
         if isinstance(event, e.SeatChosen):
             chosen = next(each for each in event.candidates if each.seat == event.seat)
             assert chosen.may_take or not any(each.may_take for each in event.candidates)

@@ -17,6 +17,7 @@ from diwan.cli.demo.gather import everything_applied, gather, until, wallet_tota
 from diwan.cli.demo.guest import Guest
 from diwan.cli.stack.stack import Stack
 from diwan.client import DiwanClient, connect
+from diwan.client.fair import EntrySeed
 from diwan.core.hand.settings import HandSettings
 from diwan.core.tournament.settings import (
     BotTerms,
@@ -151,9 +152,9 @@ async def open_floor(client: DiwanClient, guest: DiwanClient, evening: Tournamen
     """Announce the tournaments and enter the guest; bots take the other seats."""
     await client.wallet.issue_to_house(HOUSE_CHIPS, reason="what a Spin may draw")
     await guest.wallet.open_account()
-    evening = evening or scheduled(time.time_ns() // 1_000_000 + STARTS_IN_MS)
-    guests = {}
-    for config in (sit_and_go(), spin(), evening):
+    guests: dict[str, Guest] = {}
+    # The one that waits for nobody first: registering takes a while where the machine is slow.
+    for config in (evening or scheduled(time.time_ns() // 1_000_000 + STARTS_IN_MS), sit_and_go(), spin()):
         made = await client.tournaments.create(config)
         tournament_id = made.tournament.tournament_id
 
@@ -161,9 +162,11 @@ async def open_floor(client: DiwanClient, guest: DiwanClient, evening: Tournamen
             return (await client.tournaments.get(tournament_id)).tournament.is_open
 
         await until(f"registration of {config.name} opens", is_open)
-        await guest.tournaments.register(tournament_id)
-        guests[tournament_id] = Guest(guest, tournament_id)
-    return Floor(guests)
+        seed = EntrySeed(tournament_id, GUEST)
+        await guest.tournaments.register(tournament_id, seed_commitment=seed.commitment)
+        guests[tournament_id] = Guest(guest, tournament_id, seed)
+    first, *others = guests
+    return Floor({each: guests[each] for each in (*others, first)})
 
 
 async def play_out(floor: Floor, tell: Any, *, seconds: float = PLAY_SECONDS) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 
 from diwan.client import DiwanClient, DiwanError
+from diwan.client.fair import EntrySeed
 from diwan.client.seat import SeatStream
 from diwan.client.tournaments import OwnEntry, TournamentView
 
@@ -13,14 +14,16 @@ from diwan.client.tournaments import OwnEntry, TournamentView
 class Guest:
     """One player in one tournament. It checks where it may and folds else, and so lives long enough to be moved."""
 
-    def __init__(self, client: DiwanClient, tournament_id: str) -> None:
+    def __init__(self, client: DiwanClient, tournament_id: str, seed: EntrySeed | None = None) -> None:
         self.tournament_id = tournament_id
         self.view: TournamentView | None = None
         self.own: OwnEntry | None = None
         self.tables: list[str] = []
         self.views: list[TournamentView] = []
         self._client = client
+        self._seed = seed
         self._seat: asyncio.Task[None] | None = None
+        self._opening: asyncio.Task[None] | None = None
 
     async def play(self) -> None:
         """Follow the tournament to its end; raises `DiwanError` where it cannot be followed."""
@@ -32,8 +35,19 @@ class Guest:
                     elif message.update.HasField("view"):
                         self.view = message.update.view
                         self.views.append(message.update.view)
+                        self._open_seed(message.update.view)
         finally:
             await self._leave()
+
+    def _open_seed(self, view: TournamentView) -> None:
+        """Open the seed of the entry where the first draw waits for it."""
+        seed = None if self._seed is None else self._seed.answers(view)
+        if seed is not None:
+            self._opening = asyncio.create_task(self._say_seed(seed), name=f"seed-{self.tournament_id}")
+
+    async def _say_seed(self, seed: bytes) -> None:
+        with contextlib.suppress(DiwanError):  # Too late: the draw was made without it, as the log says.
+            await self._client.tournaments.open_seed(self.tournament_id, seed)
 
     def _take_seat(self, own: OwnEntry) -> None:
         """Go where the tournament says: table, seat and stack come in one message."""
@@ -62,6 +76,7 @@ class Guest:
         await seat.act(turn, "check" if can_check else "fold")
 
     async def _leave(self) -> None:
-        if self._seat is not None:
-            self._seat.cancel()
-            await asyncio.gather(self._seat, return_exceptions=True)
+        for task in (self._seat, self._opening):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)

@@ -7,13 +7,14 @@ from typing import Final
 
 from diwan.core.fairness import NO_SEEDS, draw, draw_order
 from diwan.core.fairness.material import Seeds
-from diwan.core.hashing import hashed, uuid_bytes
 from diwan.core.tournament.commands import Chance
 from diwan.core.tournament.events import Drawn, TournamentEvent
 from diwan.core.tournament.evolve import evolve
+from diwan.core.tournament.seeds import seeds_of_first_draw
 from diwan.core.tournament.state import TournamentState
 
-ENTRANTS_LABEL: Final = "entrants/v1"
+EVENTS_MAX: Final = 100_000
+"""More than any command ever comes to: what goes on beyond would never end, and hold up all other tournaments."""
 
 
 class Batch:
@@ -40,6 +41,8 @@ class Batch:
 
     def add(self, *events: TournamentEvent) -> None:
         """Let events happen."""
+        if len(self._events) >= EVENTS_MAX:
+            raise RuntimeError(f"a command that has no end: {self._events[-1]}")
         for event in events:
             self.state = evolve(self.state, event)
             self._events.append(event)
@@ -62,18 +65,9 @@ class Batch:
         if self._chance is None:
             raise ValueError("this command draws: it needs the secret of the coming draw")
         if self._ordinal is None:
-            digest = entrants_digest(self.state) if self.state.draw_no == 1 else b""
-            self._seeds = {0: digest} if digest else NO_SEEDS
+            self._seeds = seeds_of_first_draw(self.state) if self.state.draw_no == 1 else NO_SEEDS
+            digest = self._seeds.get(0, b"")
             self.add(Drawn(self.state.draw_no, self._chance.secret, digest, self._chance.next_commitment, self.now_ms))
             self._ordinal = -1
         self._ordinal += 1
         return self._chance.secret, self._ordinal
-
-
-def entrants_digest(state: TournamentState) -> bytes:
-    """Return the hash of who has entered, in the order of their entries.
-
-    Mixed into the first draw, so that the house, which knows the secret, does not know the outcome before they enter.
-    """
-    accepted = [entry for _, entry in sorted(state.entries.items()) if entry.status == "accepted"]
-    return hashed(ENTRANTS_LABEL, uuid_bytes(state.tournament_id), *[entry.player for entry in accepted])

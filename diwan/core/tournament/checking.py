@@ -20,6 +20,7 @@ LEVEL_MS_MAX: Final = 24 * 3_600_000
 RE_ENTRIES_MAX: Final = 100
 MULTIPLIERS_MAX: Final = 32
 NAME_CHARACTERS_MAX: Final = 80
+SEED_WINDOW_MS_MAX: Final = 60_000
 
 type Rules = Iterator[tuple[str, bool, str]]
 
@@ -130,6 +131,7 @@ def _entry_rules(config: TournamentConfig) -> Rules:
     yield "entries.add_on_price", 0 <= terms.add_on_price <= STACK_MAX // FIELD_MAX, "chips"
     add_on = not terms.has_add_on or 1 <= terms.add_on_chips <= 10 * config.starting_stack
     yield "entries.add_on_chips", add_on, "up to ten stacks"
+    yield "entries.seed_window_ms", 0 <= terms.seed_window_ms <= SEED_WINDOW_MS_MAX, "0 to a minute"
     yield from _total_rules(config)
     yield "bots.up_to", 0 <= config.bots.up_to <= config.players_max, "0 to players_max"
     yield "bots.after_ms", 0 <= config.bots.after_ms <= LEVEL_MS_MAX, "0 to a day"

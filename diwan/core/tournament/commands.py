@@ -47,10 +47,22 @@ class Tick(Struct, frozen=True):
 
 
 class Enter(Struct, frozen=True):
-    """A player enters, or enters again after going out. Refused with a reason, see `registration`."""
+    """A player enters, or enters again after going out. Refused with a reason, see `registration`.
+
+    ``seed_commitment`` is `seeds.entry_seed_commitment` of a seed for the first draw, or empty.
+    """
 
     player: str
     is_bot: bool
+    now_ms: int
+    seed_commitment: bytes = b""
+
+
+class OpenSeed(Struct, frozen=True):
+    """A player opens the seed that the entry committed to, while the first draw waits for it."""
+
+    player: str
+    seed: bytes
     now_ms: int
 
 
@@ -230,6 +242,7 @@ type TournamentCommand = (
     CreateTournament
     | Tick
     | Enter
+    | OpenSeed
     | Withdraw
     | BuyExtra
     | ReportPayment

@@ -13,7 +13,6 @@ from diwan.core.tournament import (
     paying,
     ranking,
     registration,
-    seating,
     timing,
     trouble,
 )
@@ -25,6 +24,7 @@ from diwan.core.tournament.commands import (
     Chance,
     CreateTournament,
     Enter,
+    OpenSeed,
     Pause,
     Remove,
     ReportChipsAdded,
@@ -80,6 +80,8 @@ def advance(state: TournamentState | None, command: TournamentCommand, chance: C
             paying.alarm(batch)
         case Enter():
             registration.enter(batch, command)
+        case OpenSeed():
+            registration.open_seed(batch, command)
         case Withdraw():
             registration.withdraw(batch, command)
         case BuyExtra():
@@ -152,10 +154,14 @@ def _start_when_due(batch: Batch) -> None:
     if state.phase != "registering":
         return
     config = state.config
+    if state.seeds_until_ms:
+        if not state.seeds_missing or batch.now_ms >= state.seeds_until_ms:
+            registration.first_draw(batch)
+        return
     if config.kind != "scheduled":
         if state.accepted == config.players_max:
             registration.close(batch, "full")
-            seating.start(batch)
+            registration.first_draw(batch)
         return
     if batch.now_ms < config.entries.starts_at_ms:
         return
@@ -168,7 +174,7 @@ def _start_when_due(batch: Batch) -> None:
         batch.add(TournamentCancelled("too_few", "", "", trouble.BEFORE_PLAY, batch.now_ms))
         trouble.give_everything_back(batch)
         return
-    seating.start(batch)
+    registration.first_draw(batch)
 
 
 def _begin_play(batch: Batch) -> None:

@@ -94,7 +94,10 @@ class RegistrationOpened(Struct, frozen=True, tag=True):
 
 
 class EntryRequested(Struct, frozen=True, tag=True):
-    """Act: somebody enters, and the wallet is asked for ``entry`` and ``fee`` together, both into the pool."""
+    """Act: somebody enters, and the wallet is asked for ``entry`` and ``fee`` together, both into the pool.
+
+    ``seed_commitment`` binds the player to a seed for the first draw; empty for none.
+    """
 
     entry_no: int
     player: str
@@ -103,6 +106,7 @@ class EntryRequested(Struct, frozen=True, tag=True):
     entry: Chips
     fee: Chips
     at_ms: int
+    seed_commitment: bytes = b""
 
 
 class EntryAccepted(Struct, frozen=True, tag=True):
@@ -147,11 +151,32 @@ class RegistrationClosed(Struct, frozen=True, tag=True):
     at_ms: int
 
 
+class SeedsAsked(Struct, frozen=True, tag=True):
+    """Who is drawn for is settled (``entrants_digest``): now whoever committed to a seed opens it, until ``until_ms``.
+
+    Entries that count later are late ones; none is given back before the draw.
+    """
+
+    entrants_digest: bytes
+    until_ms: int
+    at_ms: int
+
+
+class SeedOpened(Struct, frozen=True, tag=True):
+    """Act: a player opens the seed that the entry has committed to; it takes part in the first draw."""
+
+    entry_no: int
+    player: str
+    seed: bytes
+    at_ms: int
+
+
 class Drawn(Struct, frozen=True, tag=True):
     """The secret of a draw, shown, and the commitment to the next one. It stands before what this batch drew with it.
 
     Draws of one batch are told apart by ordinals from 0, in the order of the batch; labels and weights are in
-    ``docs/reference/hashing.md``. ``entrants_digest`` is mixed into the first draw as seed 0, else empty.
+    ``docs/reference/hashing.md``. ``entrants_digest`` is mixed into the first draw as seed 0, else empty, and every seed
+    opened before it as the seed of its entry's number.
     """
 
     draw_no: int
@@ -641,6 +666,8 @@ type TournamentEvent = (
     | EntryEnded
     | BotsWanted
     | RegistrationClosed
+    | SeedsAsked
+    | SeedOpened
     | Drawn
     | MultiplierDrawn
     | PoolFixed

@@ -44,6 +44,8 @@ from diwan.core.tournament.events import (
     RunoutsReleased,
     SeatChosen,
     SeatsDrawn,
+    SeedOpened,
+    SeedsAsked,
     StartModeSet,
     TableBreaking,
     TableClockSet,
@@ -96,6 +98,8 @@ def _after(state: TournamentState, event: TournamentEvent) -> TournamentState:
             return replace(state, hand_for_hand=None)
         case EntryRequested() | EntryAccepted() | EntryWithdrawn() | EntryEnded() | RegistrationOpened() | BotsWanted():
             return entering.entry_changed(state, event)
+        case SeedsAsked() | SeedOpened():
+            return entering.seeds_changed(state, event)
         case PaymentDue() | PaymentSettled() | PaymentOverdue():
             return entering.payment_changed(state, event)
         case ExtraRequested() | ExtraPaid() | ExtraEnded():
@@ -130,7 +134,9 @@ def _course_changed(state: TournamentState, event: _Course) -> TournamentState:
         case RegistrationClosed():
             return replace(state, is_open=False, is_closed=True, breaking_order=event.breaking_order)
         case Drawn():
-            return replace(state, draw_no=event.draw_no + 1, commitment=event.next_commitment)
+            return replace(
+                state, draw_no=event.draw_no + 1, commitment=event.next_commitment, seeds_until_ms=0, seeds_missing=0
+            )
         case MultiplierDrawn():
             return replace(state, line=event.line)
         case PoolFixed():

@@ -11,6 +11,7 @@ from diwan.core.tournament.commands import (
     Chance,
     CreateTournament,
     Enter,
+    OpenSeed,
     Pause,
     Remove,
     ReportChipsAdded,
@@ -40,6 +41,7 @@ from diwan.core.tournament.events import (
     PaymentSettled,
     RemovalOrdered,
     RunoutHeld,
+    SeedOpened,
     StartModeSet,
     TableClockSet,
     TableGone,
@@ -79,7 +81,9 @@ def command_of(event: TournamentEvent) -> TournamentCommand:
         return command
     match event:
         case EntryRequested():
-            return Enter(event.player, event.is_bot, event.at_ms)
+            return Enter(event.player, event.is_bot, event.at_ms, event.seed_commitment)
+        case SeedOpened():
+            return OpenSeed(event.player, event.seed, event.at_ms)
         case EntryWithdrawn():
             return Withdraw(event.player, event.at_ms)
         case ExtraRequested():

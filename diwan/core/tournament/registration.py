@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from diwan.core.decider import Rejected
+from diwan.core.fairness.material import SEED_BYTES
 from diwan.core.ledger.accounts import named_id
 from diwan.core.tournament import paying, seating
 from diwan.core.tournament.batch import Batch
-from diwan.core.tournament.commands import BuyExtra, Enter, ReportPayment, Withdraw
+from diwan.core.tournament.commands import BuyExtra, Enter, OpenSeed, ReportPayment, Withdraw
 from diwan.core.tournament.events import (
     BotsWanted,
     CloseCause,
@@ -29,9 +30,12 @@ from diwan.core.tournament.events import (
     PaymentSettled,
     RegistrationClosed,
     RegistrationOpened,
+    SeedOpened,
+    SeedsAsked,
     TournamentCancelled,
 )
 from diwan.core.tournament.payouts import prizes_of
+from diwan.core.tournament.seeds import entrants_digest, entry_seed_commitment, is_commitment
 from diwan.core.tournament.state import Entrant, TournamentState
 
 BOTS_AGAIN_MS: Final = (60_000, 300_000, 900_000, 3_600_000)
@@ -50,9 +54,14 @@ def enter(batch: Batch, command: Enter) -> None:
         raise Rejected("TOURNAMENT_FULL", players_max=state.config.players_max)
     if command.is_bot and not state.more_bots:
         raise Rejected("BOTS_NOT_WANTED", wanted=state.bots_wanted)
+    if not is_commitment(command.seed_commitment):
+        raise Rejected("SEED_INVALID")
     number = state.entry_count + 1
     config = state.config
-    batch.add(EntryRequested(number, command.player, command.is_bot, kind, config.entry, config.fee, command.now_ms))
+    price = (config.entry, config.fee)
+    batch.add(
+        EntryRequested(number, command.player, command.is_bot, kind, *price, command.now_ms, command.seed_commitment)
+    )
     payment = paying.entry_payment(batch.state.entries[number])
     if payment.amount:
         batch.add(PaymentDue(payment, command.now_ms))
@@ -93,10 +102,44 @@ def withdraw(batch: Batch, command: Withdraw) -> None:
         raise Rejected("NOT_ENTERED", player=command.player)
     if state.phase != "registering":
         raise Rejected("TOURNAMENT_STARTED", tournament_id=state.tournament_id)
+    check_no_draw(state)
     entry = state.entries[entrant.entry_no]
     batch.add(EntryWithdrawn(entry.entry_no, command.player, command.now_ms))
     if entry.status == "accepted":
         paying.refund(batch, entry)
+
+
+def check_no_draw(state: TournamentState) -> None:
+    """Raise DRAW_PENDING while the first draw waits for seeds: nobody who has seen some may change what is drawn."""
+    if state.seeds_until_ms:
+        raise Rejected("DRAW_PENDING", until_ms=state.seeds_until_ms)
+
+
+def first_draw(batch: Batch) -> None:
+    """Draw multiplier and seats; where entrants have committed to seeds these are asked for first."""
+    state = batch.state
+    if state.seeds_committed and state.config.entries.seed_window_ms and not state.seeds_until_ms:
+        until_ms = batch.now_ms + state.config.entries.seed_window_ms
+        batch.add(SeedsAsked(entrants_digest(state), until_ms, batch.now_ms))
+        return
+    seating.start(batch)
+
+
+def open_seed(batch: Batch, command: OpenSeed) -> None:
+    """Take a player's seed into the first draw; the same one again tells nothing new."""
+    state = batch.state
+    if batch.now_ms >= state.seeds_until_ms:
+        raise Rejected("SEED_NOT_ASKED")
+    entrant = state.entrants.get(command.player)
+    entry = None if entrant is None else state.entries[entrant.entry_no]
+    if entry is None or entry.status != "accepted" or entry.is_late or not entry.seed_commitment:
+        raise Rejected("SEED_NOT_ASKED")
+    if len(command.seed) != SEED_BYTES:
+        raise Rejected("SEED_INVALID")
+    if entry_seed_commitment(state.tournament_id, command.player, command.seed) != entry.seed_commitment:
+        raise Rejected("SEED_DOES_NOT_MATCH")
+    if not entry.seed:
+        batch.add(SeedOpened(entry.entry_no, command.player, command.seed, command.now_ms))
 
 
 def buy_extra(batch: Batch, command: BuyExtra) -> None:

@@ -20,6 +20,7 @@ from diwan.core.tournament.events import (
     TablePurpose,
 )
 from diwan.core.tournament.ladders import with_level_length
+from diwan.core.tournament.seeds import drawn_for
 from diwan.core.tournament.settings import Ladder
 from diwan.core.tournament.state import NO_SEAT, TableState, TournamentState
 
@@ -130,11 +131,13 @@ def start(batch: Batch) -> None:
         line = batch.one(spin.LABEL, weights)
         chosen = state.config.multipliers[line]
         batch.add(MultiplierDrawn(line, chosen.times, chosen.weight, sum(weights), batch.now_ms))
-    accepted = [entry for _, entry in sorted(state.entries.items()) if entry.status == "accepted"]
     stack = starting_stack(batch.state)
-    newcomers = [Newcomer(entry.player, 0, stack) for entry in accepted]
+    newcomers = [Newcomer(entry.player, 0, stack) for entry in drawn_for(state)]
     tables = -(-len(newcomers) // state.config.table_size)
+    late = [entry.player for _, entry in sorted(state.entries.items()) if entry.status == "accepted" and entry.is_late]
     seat_field(batch, newcomers, tables, "start", "start", "TDA R7")
+    for player in late:
+        seat_late(batch, player)
 
 
 def seat_late(batch: Batch, player: str) -> None:

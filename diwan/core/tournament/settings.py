@@ -59,6 +59,8 @@ class EntryTerms(Struct, frozen=True, kw_only=True):
     A re-entry is a new entry at its full price by a player who is out; ``re_entries`` a player (0: none). A rebuy is
     asked for at the seat with no more than the starting stack, an add-on once a player; both as long as entries last,
     both bring ``rebuy_chips`` and ``add_on_chips`` for their price, which goes into the pool without a fee.
+
+    For ``seed_window_ms`` at most the first draw waits for the seeds that entrants have committed to; 0: it takes none.
     """
 
     opens_at_ms: int = 0
@@ -71,6 +73,7 @@ class EntryTerms(Struct, frozen=True, kw_only=True):
     has_add_on: bool = False
     add_on_price: Chips = 0
     add_on_chips: Chips = 0
+    seed_window_ms: int = 5_000
 
 
 class Payout(Struct, frozen=True, kw_only=True):

@@ -52,6 +52,9 @@ class EntryState(Struct, frozen=True):
     out_first: int = 0
     out_last: int = 0
     requested_at_ms: int = 0
+    seed_commitment: bytes = b""
+    seed: bytes = b""  # once opened
+    is_late: bool = False  # it counts since the list of the first draw was settled
 
 
 class Entrant(Struct, frozen=True):
@@ -263,6 +266,9 @@ class TournamentState(Struct, frozen=True, kw_only=True):
     bots_asked: int = 0  # how often so many were wanted
     bots_refused: int = 0  # by the wallet since then: none comes in their place until they are wanted anew
     bot_refused_at_ms: int = 0
+    seeds_committed: int = 0  # to entries that count
+    seeds_missing: int = 0  # of those, once they are asked for: not opened yet
+    seeds_until_ms: int = 0  # how long the first draw waits for them; 0: it does not
     is_open: bool = False  # entries are taken
     is_closed: bool = False  # and will not be again
     breaking_order: tuple[int, ...] = ()

@@ -66,7 +66,9 @@ def next_due_ms(state: TournamentState) -> int | None:
     if state.phase == "announced" and state.reserved >= paying.house_reserve(state.config):
         dues.append(state.config.entries.opens_at_ms)
     if state.phase == "registering":
-        if state.config.kind == "scheduled" and not _waits_for_entries(state):
+        if state.seeds_until_ms:
+            dues.append(state.seeds_until_ms)
+        elif state.config.kind == "scheduled" and not _waits_for_entries(state):
             dues.append(state.config.entries.starts_at_ms)
         bots_at = registration.bots_due_at(state)
         if bots_at is not None and registration.free_places(state):

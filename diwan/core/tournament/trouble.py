@@ -62,6 +62,8 @@ def remove(batch: Batch, command: Remove) -> None:
         raise Rejected("LAST_PLAYER", player=command.player)
     if entrant.standing != "playing" and state.phase not in {"registering", "announced"}:
         raise Rejected("ENTRY_PENDING", player=command.player)
+    if entrant.standing != "playing":
+        registration.check_no_draw(state)
     batch.add(RemovalOrdered(command.player, command.by, command.reason, command.now_ms))
     if entrant.standing == "playing":
         out_if_nowhere(batch, command.player)
@@ -100,6 +102,7 @@ def cancel(batch: Batch, command: Cancel) -> None:
     _check_reason(command.reason)
     if batch.state.phase in {"paying", "finished"}:
         raise Rejected("TOURNAMENT_OVER", phase=batch.state.phase)
+    registration.check_no_draw(batch.state)
     # A multiplier that is drawn stands (F1): who has seen it cannot undo it.
     if batch.state.phase != "playing" and batch.state.line == NO_SEAT:
         batch.add(TournamentCancelled("operator", command.by, command.reason, BEFORE_PLAY, command.now_ms))

@@ -1,14 +1,17 @@
 """`diwan demo` as a command: every line that it promises, and its exit status (README "Two commands")."""
 
+import os
 import re
 import signal
+import subprocess
+import sys
 from functools import partial
 
 import asyncpg
 import pytest
 from typer.testing import CliRunner
 
-from diwan.cli.demo import command
+from diwan.cli.demo import command, floor
 from diwan.cli.main import app
 from diwan.cli.stack.stack import superuser_database_url
 from diwan.core.hand.events import HandEnded, HandStarted
@@ -46,6 +49,49 @@ def test_the_demo_plays_checks_tells_a_hand_and_ends_well():
     assert int(re.search(r"(\d+) hands, \d+ acts; played at", result.output)[1]) >= 12
     assert "Everything holds." in result.output
     assert "FAULT" not in result.output
+
+
+FLOOR_CHECKS = (
+    r"every decision of the floor made again from its log: \d+ decisions of 3 tournaments",
+    r"every draw recomputed from the secret committed to: \d+ draws",
+    r"replay of each log equals what was told live: \d+ views of 3 tournaments",
+    r"prizes paid are those of the places, exact to the chip: \d+ prizes",
+    r"the pools' statements are the tournaments' payments, and the pools are empty: \d+ transfers of 3 pools",
+    r"the ledger sums to zero, and tournament chips never touch it: no escrow was opened",
+    r"the independent audit verified every tournament: 3 tournaments",
+)
+
+
+def test_the_demo_of_tournaments_plays_three_to_paid_prizes_checks_and_ends_well(monkeypatch):
+    """TR-1 to TR-3: as people call it, but with an evening of two tables and short levels."""
+    monkeypatch.setattr(floor, "scheduled", partial(floor.scheduled, players=12, level_ms=1_000))
+
+    result = CliRunner().invoke(app, ["demo", "--tournaments"], env=WIDE)
+
+    assert result.exit_code == 0, result.output
+    for check in FLOOR_CHECKS:
+        assert re.search("holds  " + check, result.output), check
+    for name in (
+        r"Sit & Go: 6 entries, pool 600",
+        r"Spin: 3 entries, pool \d+, multiplier \d+x",
+        r"Evening: 12 entries",
+    ):
+        assert re.search(name, result.output), name
+    assert "Everything holds." in result.output
+    assert "FAULT" not in result.output
+
+
+@pytest.mark.soak
+def test_the_demo_of_tournaments_takes_less_than_two_minutes():
+    """The whole command as it is shipped, four tables, in a process of its own."""
+    program = "from diwan.cli.entry import main; main()"
+    asked = [sys.executable, "-c", program, "demo", "--tournaments"]
+
+    result = subprocess.run(asked, capture_output=True, text=True, timeout=120, env=os.environ | WIDE, check=False)
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "Evening: 24 entries" in result.stdout
+    assert "Everything holds." in result.stdout
 
 
 async def flip_a_byte(spoiled, stack):

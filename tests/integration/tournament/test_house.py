@@ -18,8 +18,11 @@ from diwan.cli.demo import floor
 from diwan.cli.demo.gather import until
 from diwan.cli.stack.stack import superuser_database_url
 from diwan.client import DiwanError, new_request_id
+from diwan.client.fair import EntrySeed
+from diwan.core.tournament.events import SeedOpened
 from diwan.core.tournament.settings import BotTerms, EntryTerms, Multiplier, TableTerms
 from diwan.verifier.tournament import verify_tournament
+from diwan.wire.events import decode
 from diwan.wire.stored import logged_event
 from services.tournament.index import UNFINISHED
 from tests.integration.tournament.conftest import in_an_hour, people_alone
@@ -301,6 +304,34 @@ async def test_chips_are_bought_at_the_seat_and_who_is_out_may_come_back(house, 
     log = [logged_event(each) async for each in ops.tournaments.log(tournament_id)]
     report = verify_tournament(UUID(tournament_id).bytes, log)
     assert report.is_verified, (report.rule, report.expected, report.found)
+    for player in players:
+        await player.close()
+
+
+async def test_the_first_draw_waits_for_entrants_seeds_and_the_log_proves_that_they_were_in_it(house, ops):
+    """F1, F7: committed to with the entry, asked for when the seats are taken, opened once, mixed in."""
+    config = people_alone(entries=EntryTerms(seed_window_ms=30_000))
+    tournament_id = await house.announced(ops, config)
+    names = house.names(3)
+    players = [await house.player(name) for name in names]
+    seeds = [EntrySeed(tournament_id, name) for name in names[:2]]
+    for player, seed in zip(players, [*seeds, None], strict=True):
+        await player.tournaments.register(tournament_id, seed_commitment=b"" if seed is None else seed.commitment)
+    view = await house.comes_to(ops, tournament_id, lambda view: view.seeds_until_ms, "seeds are asked for")
+    assert (view.phase, seeds[0].answers(view)) == ("registering", seeds[0].seed)
+    assert seeds[0].answers(view) is None, "given already"
+    assert (await refused(players[0].tournaments.open_seed(tournament_id, bytes(32)))).reason == "SEED_DOES_NOT_MATCH"
+    assert (await refused(players[2].tournaments.open_seed(tournament_id, bytes(32)))).reason == "SEED_NOT_ASKED"
+    for player, seed in zip(players, seeds, strict=False):
+        await player.tournaments.open_seed(tournament_id, seed.seed)
+
+    await house.comes_to(ops, tournament_id, lambda view: view.phase == "playing", "play begins")
+    log = [logged_event(each) async for each in ops.tournaments.log(tournament_id)]
+    opened = [decode(each.type_id, each.schema_v, each.body).event for each in log]
+    assert [each.seed for each in opened if isinstance(each, SeedOpened)] == [seed.seed for seed in seeds]
+    report = verify_tournament(UUID(tournament_id).bytes, log)
+    assert (report.is_verified, report.draws) == (True, 1), (report.rule, report.expected, report.found)
+    await ops.tournaments.cancel(tournament_id, "enough")
     for player in players:
         await player.close()
 

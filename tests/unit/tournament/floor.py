@@ -12,6 +12,7 @@ from diwan.core.tournament.balancing import clockwise
 from diwan.core.tournament.decide import advance, decide
 from diwan.core.tournament.events import SeatResult
 from diwan.core.tournament.inverse import chance_of, command_of
+from diwan.core.tournament.seeds import entry_seed_commitment
 from tests.property.tournament_sim import START_MS, TOURNAMENT_ID, check_chips
 
 
@@ -65,11 +66,12 @@ class Floor:
         self.obey()
         return events
 
-    def asks(self, player, *, is_bot=False):
-        return c.Enter(player, is_bot, self.now)
+    def asks(self, player, *, is_bot=False, seed=None):
+        commitment = b"" if seed is None else entry_seed_commitment(TOURNAMENT_ID, player, seed)
+        return c.Enter(player, is_bot, self.now, commitment)
 
-    def enter(self, player, *, is_bot=False):
-        self.do(self.asks(player, is_bot=is_bot))
+    def enter(self, player, *, is_bot=False, seed=None):
+        self.do(self.asks(player, is_bot=is_bot, seed=seed))
         self.obey()
 
     @property

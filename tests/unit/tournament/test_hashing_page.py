@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from diwan.core.hashing import hashed, uuid_bytes
-from diwan.core.tournament.batch import ENTRANTS_LABEL, entrants_digest
 from diwan.core.tournament.seating import BUTTON_LABEL, PLACES_LABEL, SEATS_LABEL
+from diwan.core.tournament.seeds import ENTRANTS_LABEL, SEED_LABEL, entrants_digest, entry_seed_commitment
 from diwan.core.tournament.settings import EntryTerms
 from diwan.core.tournament.spin import LABEL
 from tests.property.tournament_fields import scheduled
@@ -25,6 +25,15 @@ def test_the_digest_of_the_entrants_is_the_one_of_the_page():
     assert digest == hashed(ENTRANTS_LABEL, uuid_bytes(TOURNAMENT_ID), "ann", "ben", "bot:3").hex()
 
 
+def test_the_commitment_to_an_entrants_seed_is_the_one_of_the_page():
+    seed = bytes.fromhex("10" * 32)
+    commitment = entry_seed_commitment(TOURNAMENT_ID, "ann", seed)
+
+    assert f"entry_seed        = {seed.hex()}\n" in PAGE
+    assert f"seed_commitment   = {commitment.hex()}\n" in PAGE
+    assert commitment == hashed(SEED_LABEL, uuid_bytes(TOURNAMENT_ID), "ann", seed)
+
+
 def test_every_label_stands_on_the_page():
-    for label in (LABEL, PLACES_LABEL, SEATS_LABEL, BUTTON_LABEL, ENTRANTS_LABEL):
+    for label in (LABEL, PLACES_LABEL, SEATS_LABEL, BUTTON_LABEL, ENTRANTS_LABEL, SEED_LABEL):
         assert label in PAGE

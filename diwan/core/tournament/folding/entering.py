@@ -17,10 +17,13 @@ from diwan.core.tournament.events import (
     PaymentOverdue,
     PaymentSettled,
     RegistrationOpened,
+    SeedOpened,
+    SeedsAsked,
 )
 from diwan.core.tournament.state import Entrant, EntryState, Extra, Pending, TournamentState
 
 type EntryEvent = EntryRequested | EntryAccepted | EntryWithdrawn | EntryEnded | RegistrationOpened | BotsWanted
+type SeedEvent = SeedsAsked | SeedOpened
 type PaymentEvent = PaymentDue | PaymentSettled | PaymentOverdue
 type ExtraEvent = ExtraRequested | ExtraPaid | ExtraEnded
 
@@ -52,6 +55,7 @@ def _requested(state: TournamentState, event: EntryRequested) -> TournamentState
         event.entry,
         event.fee,
         requested_at_ms=event.at_ms,
+        seed_commitment=event.seed_commitment,
     )
     before = state.entrants.get(event.player) or Entrant(event.player, event.is_bot, 0)
     entrant = replace(before, entry_no=event.entry_no, standing="requested")
@@ -76,9 +80,11 @@ def _accepted(state: TournamentState, event: EntryAccepted) -> TournamentState:
     entry = state.entries[event.entry_no]
     entrant = state.entrants[entry.player]
     entrant = replace(entrant, standing="registered", entries=entrant.entries + 1)
+    is_late = bool(state.seeds_until_ms)
     return replace(
         state,
-        entries=state.entries.put(event.entry_no, replace(entry, status="accepted")),
+        entries=state.entries.put(event.entry_no, replace(entry, status="accepted", is_late=is_late)),
+        seeds_committed=state.seeds_committed + (bool(entry.seed_commitment) and not is_late),
         entrants=state.entrants.put(entry.player, entrant),
         open_entries=state.open_entries - 1,
         accepted=state.accepted + 1,
@@ -105,6 +111,7 @@ def _ended(state: TournamentState, event: EntryWithdrawn | EntryEnded) -> Tourna
         entries=state.entries.put(event.entry_no, replace(entry, status="ended")),
         open_entries=state.open_entries - was_open,
         accepted=state.accepted - counted,
+        seeds_committed=state.seeds_committed - (counted and bool(entry.seed_commitment)),
         left=state.left - counted,
         bots=state.bots - entry.is_bot,
         bots_refused=state.bots_refused + (entry.is_bot and is_refused),
@@ -113,6 +120,17 @@ def _ended(state: TournamentState, event: EntryWithdrawn | EntryEnded) -> Tourna
         pool=state.pool - entry.entry * counted,
         fees=state.fees - entry.fee * counted,
     )
+
+
+def seeds_changed(state: TournamentState, event: SeedEvent) -> TournamentState:
+    """Record that the first draw waits for seeds, and each one that comes."""
+    match event:
+        case SeedsAsked():
+            return replace(state, seeds_until_ms=event.until_ms, seeds_missing=state.seeds_committed)
+        case SeedOpened():
+            entry = replace(state.entries[event.entry_no], seed=event.seed)
+            entries = state.entries.put(event.entry_no, entry)
+            return replace(state, entries=entries, seeds_missing=state.seeds_missing - 1)
 
 
 def payment_changed(state: TournamentState, event: PaymentEvent) -> TournamentState:
