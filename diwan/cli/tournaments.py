@@ -121,7 +121,8 @@ def show(tournament: TournamentArgument, as_json: JsonOption = False, data: Data
 def _summary(conditions: Conditions) -> str:
     bots = f", bots up to {conditions.bots_up_to}" if conditions.has_bots else ", no bots"
     price = f"{conditions.entry}+{conditions.fee}" if conditions.fee else str(conditions.entry)
-    field = f"{conditions.players_min} to {conditions.players_max} players"
+    low, high = conditions.players_min, conditions.players_max
+    field = f"{high} players" if low == high else f"{low} to {high} players"
     return f"{conditions.kind} of {conditions.game}, entry {price}, {field}, stack {conditions.starting_stack}{bots}"
 
 
@@ -131,10 +132,15 @@ def _terms(conditions: Conditions) -> list[str]:
     for line in conditions.multipliers:
         shares = "/".join(f"{share / 1000:g}" for share in line.shares)
         lines.append(f"{line.times}x: {line.weight} of {line.weights}, pool {line.pool}, split {shares} %")
+    least = max(
+        (each.entries_min for each in conditions.payouts if each.entries_min <= conditions.players_min), default=0
+    )
     for payout in conditions.payouts:
-        shares = " ".join(f"{share / 1000:g}" for share in payout.shares[:SHARES_SHOWN])
+        if not least <= payout.entries_min <= conditions.players_max:
+            continue  # A field of that size there cannot be.
+        shares = ", ".join(f"{share / 1000:g}" for share in payout.shares[:SHARES_SHOWN])
         more = f" ... ({len(payout.shares)} places)" if len(payout.shares) > SHARES_SHOWN else ""
-        lines.append(f"from {payout.entries_min} entries: {shares} %{more}")
+        lines.append(f"prizes from {payout.entries_min} entries on: {shares} % of the pool{more}")
     levels = conditions.ladder.levels
     shown = ", ".join(f"{level.small_blind}/{level.big_blind}" for level in levels[:6])
     length = f"{levels[0].duration_ms / 60_000:g} min" if levels[0].duration_ms else f"{levels[0].hands} hands"
@@ -145,7 +151,10 @@ def _terms(conditions: Conditions) -> list[str]:
 
 
 def _standing_line(view: TournamentView) -> str:
-    parts = [f"{view.entries} entries", f"{view.players_left} left at {view.tables} tables", f"pool {view.pool}"]
+    parts = [_count(view.entries, "entry", "entries")]
+    if view.tables:
+        parts.append(f"{view.players_left} left at {_count(view.tables, 'table', 'tables')}")
+    parts.append(f"pool {view.pool}")
     if view.multiplier:
         parts.append(f"multiplier {view.multiplier}x")
     if view.level.level_no:
@@ -157,6 +166,10 @@ def _standing_line(view: TournamentView) -> str:
     if view.is_paused:
         parts.append("paused")
     return ", ".join(parts)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 @app.command("register")
@@ -177,6 +190,7 @@ def register(
         _print_json(own)
     else:
         print(f"{player}: {own.status}")
+        print(f"To play: {program()} play --tournament {tournament} --name {player}")
 
 
 @app.command("watch")

@@ -18,9 +18,11 @@ from diwan.wire.tournament import write_tournament_config
 
 type TournamentView = view_pb2.TournamentView
 type OwnEntry = view_pb2.OwnEntry
+type LevelView = view_pb2.LevelView
 type Standing = view_pb2.Standing
 type TournamentEntry = lobby_pb2.TournamentEntry
 type Conditions = lobby_pb2.TournamentConditions
+type PayoutLine = lobby_pb2.PayoutLine
 type Template = pb.Template
 """As the contract has them."""
 

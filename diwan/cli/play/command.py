@@ -8,11 +8,13 @@ from typing import Annotated, Literal
 import typer
 
 from diwan.chassis.access import Role
+from diwan.cli.play.around import Ending
 from diwan.cli.play.finding import bots_are_there, chips_to_bring, find_table, kept_seat, practice_config
 from diwan.cli.play.look import Look
-from diwan.cli.play.session import Ending, Session
+from diwan.cli.play.session import Session
 from diwan.cli.play.terminal import Screen
 from diwan.cli.play.terms import terms_lines
+from diwan.cli.play.tour import Tour
 from diwan.cli.play.words import GAMES, Language, Words
 from diwan.cli.running import DEFAULT_DATA, DataOption, own_token, program, refusal_text, running_stack
 from diwan.client import DiwanClient, DiwanError, ProofFailed, connect
@@ -30,6 +32,9 @@ def play(
     name: Annotated[str, typer.Option(help="Your player id.")] = "guest",
     chips: Annotated[int, typer.Option(min=0, help="Chips to bring; 0 for as many as the table takes.")] = 0,
     hands: Annotated[int, typer.Option(min=0, help="Stand up after so many hands; 0 plays on.")] = 0,
+    tournament: Annotated[
+        str, typer.Option(help="Enter a tournament and play it to its end: its id, or a template for a new one.")
+    ] = "",
     auto: Annotated[bool, typer.Option(help="Check or call by itself instead of asking.")] = False,
     data: DataOption = DEFAULT_DATA,
 ) -> None:
@@ -41,6 +46,8 @@ def play(
         raise typer.BadParameter(f"{game} is not played here: {', '.join(GAMES)}", param_hint="--game")
     if lang not in LANGUAGES:
         raise typer.BadParameter(f"{lang} is not spoken here: {', '.join(LANGUAGES)}", param_hint="--lang")
+    if table and tournament:
+        raise typer.BadParameter("either a table or a tournament", param_hint="--tournament")
     language: Literal["en", "ar"] = "ar" if lang == "ar" else "en"
     layout, addresses = running_stack(data)
 
@@ -53,6 +60,10 @@ def play(
 
     async def run() -> None:
         async with connect(addresses.services, token) as client:
+            if tournament:
+                house = client.with_token(operator)
+                await Tour(client, house, language, Screen(), hands=hands, is_auto=auto).play(tournament)
+                return
             visit = Visit(client, client.with_token(operator), language, Screen(), chips)
             await visit.play(table, game, hands, is_auto=auto)
 

@@ -31,7 +31,9 @@ def heading(scene: Scene, words: Words) -> str:
     """Return the game, its stakes, the hand, the street and the pot in one line."""
     hand, config = scene.table.hand, scene.table.config.hand
     parts = [words("name")]
-    parts += [words.piece(f"{config.small_blind}/{config.big_blind}")] if config.small_blind else []
+    level = scene.table.tournament.level if scene.table.HasField("tournament") else None
+    small, big = (config.small_blind, config.big_blind) if level is None else (level.small_blind, level.big_blind)
+    parts += [words.piece(f"{small}/{big}")] if small else []
     if hand.hand_no:
         parts += [words("hand", no=hand.hand_no)]
     if is_running(scene.table):

@@ -22,7 +22,8 @@ class Seating:
         self._terms = terms
         self._words = words
         self._say = say
-        self._is_match = terms.chips == ChipSource.CHIP_SOURCE_MATCH
+        self._is_tour = terms.chips == ChipSource.CHIP_SOURCE_TOURNAMENT
+        self._is_match = self._is_tour or terms.chips == ChipSource.CHIP_SOURCE_MATCH
         self._is_offered = False
         self._comes_back = False
 
@@ -50,7 +51,7 @@ class Seating:
     async def reload(self, amount: int | None) -> None:
         """Bring more chips, or say how that is asked for. Raises `DiwanError`."""
         if self._is_match:
-            self._say(self._words("match_fixed"))
+            self._say(self._words("tour_fixed" if self._is_tour else "match_fixed"))
             return
         if amount is None:
             wanted = chips_to_bring(self._terms, 0, await self._balance())
@@ -69,7 +70,7 @@ class Seating:
     async def be_dealt_in(self, *, is_in: bool) -> None:
         """Sit out, or come back. Raises `DiwanError`."""
         if self._is_match:
-            self._say(self._words("match_fixed"))
+            self._say(self._words("tour_fixed" if self._is_tour else "match_fixed"))
             return
         await self._client.tables.set_sitting_out(self._table_id, is_sitting_out=not is_in, post_at_once=is_in)
         self._say(self._words("you_are_back" if is_in else "you_sit_out"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from enum import Enum, auto
 from typing import Any, Final
 
+from diwan.cli.play.around import Around, Ending
 from diwan.cli.play.arranging import Arranging
 from diwan.cli.play.commands import Arrange, Command, Reload, Simple, Unclear
 from diwan.cli.play.deciding import decide_alone, make
@@ -18,7 +18,7 @@ from diwan.cli.play.parsing import help_lines, is_risky, parse
 from diwan.cli.play.scene import Scene, scene_of
 from diwan.cli.play.seating import Seating
 from diwan.cli.play.telling import Teller, newly_locked, own_result
-from diwan.cli.play.terminal import Keyboard, Screen
+from diwan.cli.play.terminal import Keyboard, Keys, Screen
 from diwan.cli.play.terms import terms_lines
 from diwan.client import DiwanClient, DiwanError, SeatStream
 from diwan.client.fair import HandCheck
@@ -37,17 +37,7 @@ from diwan.client.messages import (
 )
 
 _REMINDERS: Final = (10, 5)
-_GONE: Final = frozenset({"NOT_SEATED", "TABLE_CLOSED", "TABLE_NOT_FOUND"})
-
-
-class Ending(Enum):
-    """Why a session is over."""
-
-    LEFT = auto()
-    """The player wants to go: the seat is still there."""
-    SEAT_GONE = auto()
-    REPLACED = auto()
-    """Another device plays on."""
+_GONE: Final = frozenset({"NOT_SEATED", "TABLE_CLOSED", "TABLE_NOT_FOUND", "MOVED_TO_ANOTHER_TABLE"})
 
 
 class _Ended(Exception):  # noqa: N818  (no fault: the way out of the loop)
@@ -57,7 +47,10 @@ class _Ended(Exception):  # noqa: N818  (no fault: the way out of the loop)
 
 
 class Session:
-    """One seat's time at a table. ``hands``: leave after so many; 0 plays on. ``is_auto``: decide without asking."""
+    """One seat's time at a table. ``hands``: leave after so many; 0 plays on. ``is_auto``: decide without asking.
+
+    ``around``: the tournament that the table belongs to; it tells by itself where the seat goes, and how it ended.
+    """
 
     def __init__(
         self,
@@ -69,7 +62,8 @@ class Session:
         *,
         hands: int = 0,
         is_auto: bool = False,
-        keyboard: Callable[[Callable[[str | None], None]], Keyboard] = Keyboard,
+        keyboard: Callable[[Callable[[str | None], None]], Keys] = Keyboard,
+        around: Around | None = None,
     ) -> None:
         self._client = client
         self._table_id = table_id
@@ -77,7 +71,8 @@ class Session:
         self._look = look
         self._words = look.words
         self._screen = screen
-        self._hands_left = hands or -1
+        self._around = around
+        self.hands_left = hands or -1
         self._is_auto = is_auto
         self._keyboard = keyboard
         self._happened: asyncio.Queue[str | PlayResponse | BaseException | None] = asyncio.Queue()
@@ -145,7 +140,7 @@ class Session:
                 self._say(self._words("replaced"))
                 raise _Ended(Ending.REPLACED)
             case DiwanError() if happened.reason in _GONE:
-                self._say(self._gone_because or self._words("seat_gone"))
+                self._say_gone()
                 raise _Ended(Ending.SEAT_GONE)
             case _:
                 raise happened
@@ -179,7 +174,7 @@ class Session:
             if kind == "hand_ended":
                 self._hand_over(view)
         if before is None or update.is_snapshot:
-            self._screen.show(table_lines(self._scene(view), self._look))
+            self._screen.show(self._table(self._scene(view)))
             own = next((each for each in view.seats if each.seat == self._own_seat), None)
             if own is not None and is_running(view) and not own.in_hand:
                 self._say(self._words("wait_next"))
@@ -202,8 +197,8 @@ class Session:
         self._say(result)
         checked = self._check.verify(view.hand, self._private)
         self._say(self._words("checked", own=checked.own, shown=checked.shown))
-        self._hands_left -= 1
-        if not self._hands_left:
+        self.hands_left -= 1
+        if not self.hands_left:
             raise _Ended(Ending.LEFT)
 
     def _see_to_seat(self, view: TableView) -> None:
@@ -215,10 +210,10 @@ class Session:
             is_won = view.match.result == MatchResult.MATCH_RESULT_WON and places == [1]
             told = self._words("you_are_out_at", place=places[0]) if places else self._words("you_are_out")
             self._say(self._words("house_wins_match") if is_won else told)
-        elif view.is_closed:
+        elif view.is_closed and self._around is None:
             self._say(self._words("table_closed"))
         else:
-            self._say(self._gone_because or self._words("seat_gone"))
+            self._say_gone()
         raise _Ended(Ending.SEAT_GONE)
 
     def _own_cards(self, private: PrivateView, seat: SeatStream) -> None:
@@ -259,7 +254,7 @@ class Session:
         if self._is_auto:
             await self._try(decide_alone(seat, scene))
             return
-        self._screen.show(["", *table_lines(scene, self._look), *self._question(scene)])
+        self._screen.show(["", *self._table(scene), *self._question(scene)])
         self._prompt(seat)
 
     def _prompt(self, seat: SeatStream) -> None:
@@ -308,9 +303,10 @@ class Session:
             case Simple("help"):
                 self._screen.show(help_lines(scene, self._words))
             case Simple("table"):
-                self._screen.show([*table_lines(scene, self._look), *self._question(scene)])
+                self._screen.show([*self._table(scene), *self._question(scene)])
             case Simple("conditions"):
-                self._screen.show(terms_lines(self._terms, self._words))
+                around = self._around
+                self._screen.show(terms_lines(self._terms, self._words) if around is None else around.conditions())
             case Simple("sit_out" | "come_back" as name):
                 await self._try(self._seating.be_dealt_in(is_in=name == "come_back"))
             case Reload(amount=amount):
@@ -341,10 +337,11 @@ class Session:
     def _leave(self, scene: Scene, *, is_confirmed: bool) -> None:
         own = scene.own
         is_in_hand = own is not None and is_running(scene.table) and own.in_hand and not own.has_folded
-        is_match = scene.table.match.is_started
+        is_match = scene.table.match.is_started or self._around is not None
         if (is_in_hand or is_match) and not is_confirmed:
             self._unconfirmed = Simple("leave")
-            self._say(self._words("leave_match" if is_match else "leave_confirm"))
+            match_key = "leave_match" if self._around is None else "leave_tour"
+            self._say(self._words(match_key if is_match else "leave_confirm"))
             return
         raise _Ended(Ending.LEFT)
 
@@ -356,10 +353,18 @@ class Session:
             if error.reason == "UNKNOWN_OUTCOME":
                 self._say(self._words("no_answer"))
                 if self._view is not None:
-                    self._screen.show(table_lines(self._scene(self._view), self._look))
+                    self._screen.show(self._table(self._scene(self._view)))
                 return
             told = error.message_ar if self._words.language == "ar" and error.message_ar else error.message
             self._say(self._words("refused", why=told or error.reason))
+
+    def _table(self, scene: Scene) -> list[Any]:
+        above = () if self._around is None else self._around.above()
+        return [*above, *table_lines(scene, self._look)]
+
+    def _say_gone(self) -> None:
+        if self._around is None:
+            self._say(self._gone_because or self._words("seat_gone"))
 
     # ---- Small things -----------------------------------------------------------------------------------------------
 

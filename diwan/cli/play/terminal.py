@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, Protocol
 
 from rich.console import Console
 from rich.text import Text
@@ -20,6 +20,16 @@ _READ_BYTES_MAX = 64 * 1024
 _INDENT: Final = 2
 _BETWEEN_CHOICES: Final = re.compile(r"(?<=\S) {5}(?=\S)")
 _BETWEEN_WORDS: Final = re.compile(r"(?<=\S) +(?=\S)")
+
+
+class Keys(Protocol):
+    """A keyboard, as a session uses it."""
+
+    def listen(self) -> None:
+        """Begin to tell lines."""
+
+    def close(self) -> None:
+        """Stop."""
 
 
 class Keyboard:
@@ -68,6 +78,51 @@ class Keyboard:
             self._told(self._begun)
         self._told(None)
         return True
+
+
+class SharedKeyboard:
+    """One keyboard for whoever listens at the moment; what is typed while nobody does waits for the next."""
+
+    def __init__(self, keyboard: Callable[[Callable[[str | None], None]], Keys] = Keyboard) -> None:
+        self._told: Callable[[str | None], None] | None = None
+        self._kept: list[str | None] = []
+        self._keyboard = keyboard(self._hear)
+
+    def listen(self) -> None:
+        """Begin to read."""
+        self._keyboard.listen()
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._keyboard.close()
+
+    def lend(self, told: Callable[[str | None], None]) -> Keys:
+        """Return a keyboard that tells its lines while it listens."""
+        return _Lent(self, told)
+
+    def tell(self, told: Callable[[str | None], None] | None) -> None:
+        """Tell lines to this listener from now on, first what has been typed meanwhile; None keeps them."""
+        self._told = told
+        while self._told is not None and self._kept:
+            self._told(self._kept.pop(0))
+
+    def _hear(self, line: str | None) -> None:
+        if self._told is None:
+            self._kept.append(line)
+        else:
+            self._told(line)
+
+
+class _Lent:
+    def __init__(self, shared: SharedKeyboard, told: Callable[[str | None], None]) -> None:
+        self._shared = shared
+        self._told = told
+
+    def listen(self) -> None:
+        self._shared.tell(self._told)
+
+    def close(self) -> None:
+        self._shared.tell(None)
 
 
 def folded(line: str | Text, columns: int) -> list[Text]:

@@ -8,6 +8,7 @@ from diwan.chassis.access import Role
 from diwan.chassis.embedded.process import wait_until
 from diwan.client import connect
 from diwan.client.messages import TableFilter
+from diwan.core.tournament.settings import BotTerms, Ladder, Level, TableTerms, TournamentConfig
 from tests.integration.stack.typing_at import Typist
 
 QUICK = {"pause_ms": 500, "seats": 4, "bots_fill": 3}
@@ -149,3 +150,38 @@ def test_a_hand_of_capsa_set_by_keyboard(open_house):
     assert ("saved as a draft" in text) == is_asked
     assert "Pair by pair:" in text
     assert re.search(r"you - \S+ \(BOT\): |\(BOT\) - you: ", text)
+
+
+DUEL = TournamentConfig(
+    name="Duel",
+    kind="sit_and_go",
+    table_size=2,
+    players_min=2,
+    players_max=2,
+    entry=100,
+    fee=10,
+    starting_stack=40,
+    ladder=Ladder(levels=(Level(small_blind=10, big_blind=20, duration_ms=600_000),)),
+    bots=BotTerms(up_to=1, after_ms=0),
+    tables=TableTerms(pause_ms=1),
+    first_hand_ms=0,
+)
+
+
+def test_a_tournament_is_entered_by_a_yes_and_played_to_its_place_and_prize(open_house):
+    created = as_operator(open_house, lambda client: client.tournaments.create(DUEL))
+    with Typist(open_house.layout.root, "--tournament", created.tournament.tournament_id, "--name", "fadi") as player:
+        player.until(
+            r"Entry: 110, of which 100 for prizes and 10 for the house\. In your wallet: 10,000\. Enter\?.*\n> "
+        )
+        player.type("y")
+        while "rize" not in (told := player.until(r"Your turn(.*\n)+?> $|Your prize: .*\n|No prize.*\n")):
+            player.type("a" if "a  all-in" in told else "c")
+        assert player.ended() == 0
+        text = player.text
+
+    assert "Your seat: table 1, seat" in text
+    assert re.search(r"== Duel · level 1: 10/20 · .* of 2 left · .*to win 200 ==\n.*== Hold'em · 10/20 · hand \d", text)
+    won = re.search(r"You win the tournament, first of 2!\nYour prize: (\d+) chips", text)
+    lost = re.search(r"You are out: place 2 of 2\.", text)
+    assert bool(won) != bool(lost)

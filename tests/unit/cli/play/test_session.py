@@ -11,7 +11,8 @@ from rich.console import Console
 from diwan.api.event.v1 import table_pb2
 from diwan.api.table.v1 import lobby_pb2, view_pb2
 from diwan.api.table.v1 import table_service_pb2 as pb
-from diwan.cli.play.session import Ending, Session
+from diwan.cli.play.around import Ending
+from diwan.cli.play.session import Session
 from diwan.cli.play.terminal import Screen
 from diwan.client import DiwanError, ProofFailed, SeatStream
 from diwan.core.cards import parse_cards
