@@ -6,7 +6,7 @@
   requests have in common), `pace`, `errors`, `reasons`;
 - what it remembers: `database`, `migrate`, `store/` (events; `owned` is a stream as its owner writes it), `ids`, `vault`,
   `keyfile`;
-- what it lives by: `actors` (a mailbox, first answers given again);
+- what it owns: `claims` (its name, leases, what is left alone), `actors` (a mailbox, first answers given again), `clock`;
 - what it tells: `feed/`, `bus`, `notices`;
 - on one machine: `embedded/` (PostgreSQL, NATS and services as child processes).
 """

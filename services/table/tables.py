@@ -1,7 +1,6 @@
 """The tables of this process: claimed, loaded, renewed, handed over (RELIABILITY 3.3)."""
 
 import asyncio
-import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
@@ -11,6 +10,7 @@ from uuid import UUID
 
 import structlog
 
+from diwan.chassis.claims import Claims, Quarantine
 from diwan.chassis.store import EventStore, StoredEvent, StreamHead
 from diwan.chassis.vault import HandVault
 from diwan.core.decider import Rejected
@@ -32,13 +32,6 @@ from services.table.saga import BuyIns
 from services.table.standing import Standing
 from services.table.watchers import HEARTBEAT_SECONDS
 
-RENEW_SECONDS: Final = 1.5
-LOOK_SECONDS: Final = 3.0
-"""How often tables without a living owner are looked for."""
-
-QUARANTINE_SECONDS: Final = 300.0
-"""A table whose log cannot be read is left alone for so long; the others go on."""
-
 CLAIMS_AT_FIRST: Final = 32
 """In the first commit of a takeover: the sooner something is read, the sooner it is folded while more comes in."""
 
@@ -48,14 +41,6 @@ SHARES_AT_ONCE: Final = 3
 RECENT_HANDS: Final = 4096
 
 _log = structlog.get_logger(__name__)
-
-
-_LIFE: Final = "#"
-"""Between an instance's name and the number of its life in the name of an owner."""
-
-
-def _instance_of(owner: str) -> str:
-    return owner.rpartition(_LIFE)[0]
 
 
 class Tables:
@@ -77,14 +62,13 @@ class Tables:
         self._buy_ins = buy_ins
         self._names = names
         self._standing = standing
-        # Two processes of one name, by mistake or while one is replaced, must not take each other for themselves.
-        self._owner = f"{instance}{_LIFE}{secrets.token_hex(4)}"
+        self._claims = Claims(store, instance)
         self._actors: dict[UUID, Actor] = {}
         self._opening: dict[UUID, asyncio.Future[Actor | None]] = {}
-        self._loader = Loader(store, vault, standing, self._owner)
+        self._loader = Loader(store, vault, standing, self._claims.owner)
         self._hands: OrderedDict[str, HandPlace] = OrderedDict()
         self._seated: dict[str, set[UUID]] = {}
-        self._quarantined: dict[UUID, float] = {}
+        self._quarantined = Quarantine()
         self._is_draining = False
         self._pulse = Pulse(self._stalled)
 
@@ -129,7 +113,7 @@ class Tables:
             raise Rejected("SERVICE_DRAINING")
         if table_id in self._actors:
             return self._actors[table_id]
-        if self._quarantined.get(table_id, 0) > asyncio.get_running_loop().time():
+        if table_id in self._quarantined:
             raise Rejected("TABLE_QUARANTINED", table_id=table_id)
         task = self._opening.get(table_id)
         if task is None:
@@ -161,8 +145,7 @@ class Tables:
         return loaded
 
     def _quarantine(self, table_id: UUID, error: Exception) -> None:
-        """Leave a table alone: every attempt to load it leaves an event of its own, so they must be rare."""
-        self._quarantined[table_id] = asyncio.get_running_loop().time() + QUARANTINE_SECONDS
+        self._quarantined.add(table_id)
         _log.error("table_quarantined", table=str(table_id), error=repr(error), exc_info=error)
 
     def _note_hands(self, loaded: Loaded) -> None:
@@ -189,7 +172,7 @@ class Tables:
                     opened.set_result(None)
 
     def _may_open(self, table_id: UUID) -> bool:
-        is_held_back = self._quarantined.get(table_id, 0) > asyncio.get_running_loop().time()
+        is_held_back = table_id in self._quarantined
         return not (is_held_back or self._is_draining or table_id in self._actors or table_id in self._opening)
 
     async def _reclaim(self, actor: Actor) -> Loaded | None:
@@ -305,18 +288,7 @@ class Tables:
 
     async def keep_claims(self) -> None:
         """Renew leases, stop tables that were taken over, take over those without a living owner."""
-        loop = asyncio.get_running_loop()
-        look_at = loop.time() + LOOK_SECONDS
-        while True:
-            try:
-                await self._renew()
-                if loop.time() >= look_at:
-                    await self._take_over(await self._unowned())
-                    look_at = loop.time() + LOOK_SECONDS
-            except Exception as error:
-                # Leases are hints; the compare-and-set keeps order while the database is away.
-                _log.warning("claims_interrupted", error=repr(error))
-            await asyncio.sleep(RENEW_SECONDS)
+        await self._claims.keep(self._renew, self._take_over_unowned)
 
     async def keep_beating(self) -> None:
         """Be seen to be alive, so that a pause shows as a gap."""
@@ -335,10 +307,7 @@ class Tables:
 
     async def _renew(self) -> None:
         epochs = {table_id: actor.epoch for table_id, actor in self._actors.items()}
-        if not epochs:
-            return
-        kept = await self._store.renew_leases(self._owner, epochs)
-        for table_id in epochs.keys() - kept:
+        for table_id in await self._claims.lost(epochs):
             actor = self._actors.get(table_id)
             # It may have been claimed anew by ourselves while we asked.
             if actor is not None and actor.epoch == epochs[table_id]:
@@ -347,7 +316,7 @@ class Tables:
                 self._retire(actor)
         for actor in self.live():
             if actor.is_quarantined:
-                self._quarantined[actor.table_id] = asyncio.get_running_loop().time() + QUARANTINE_SECONDS
+                self._quarantined.add(actor.table_id)
             if actor.is_gone or (actor.state.is_closed and not actor.hub.has_watchers):
                 await actor.stop()
                 self._retire(actor)
@@ -355,7 +324,7 @@ class Tables:
     async def _take_over_at_first(self) -> None:
         """Take over what nobody owns, and what a process had that bore our name and is gone: no restart waits for leases."""
         heads = await self._open_heads()
-        former = {head.stream_id: head for head in heads if self._is_of_former_life(head)}
+        former = {head.stream_id: head for head in heads if self._claims.is_of_former_life(head)}
         free = [head.stream_id for head in heads if not head.is_leased or head.stream_id in former]
         await self._take_over(free, {head.owner or "" for head in former.values()})
         for table_id, head in former.items():
@@ -364,9 +333,8 @@ class Tables:
                 await self._store.release_lease(table_id, head.owner or "", head.epoch)
                 await self._open_alone(table_id)
 
-    def _is_of_former_life(self, head: StreamHead) -> bool:
-        owner = head.owner or ""
-        return head.is_leased and owner != self._owner and _instance_of(owner) == _instance_of(self._owner)
+    async def _take_over_unowned(self) -> None:
+        await self._take_over(await self._unowned())
 
     async def _take_over(self, free: Iterable[UUID], instead_of: Collection[str] = ()) -> None:
         limit = asyncio.Semaphore(SHARES_AT_ONCE)
@@ -411,11 +379,7 @@ class Tables:
         self._is_draining = True
         for actor in self.live():
             await actor.stop()
-            try:
-                await self._store.release_lease(actor.table_id, self._owner, actor.epoch)
-            except Exception as error:
-                # The lease runs out by itself.
-                _log.warning("lease_not_released", table=str(actor.table_id), error=repr(error))
+            await self._claims.release(actor.table_id, actor.epoch)
             self._retire(actor)
         await self._buy_ins.close()
 

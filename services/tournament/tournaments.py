@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -12,6 +11,7 @@ from uuid import UUID
 import structlog
 
 from diwan.chassis.alarms import raise_alarm
+from diwan.chassis.claims import Claims, Quarantine
 from diwan.chassis.store import Conflict, EventStore
 from diwan.chassis.vault import HandVault
 from diwan.core.decider import Rejected
@@ -23,18 +23,9 @@ from services.tournament.hub import HEARTBEAT_SECONDS
 from services.tournament.index import Index
 from services.tournament.loading import BROKEN, Loaded, folded, load
 
-RENEW_SECONDS: Final = 1.5
-LOOK_SECONDS: Final = 3.0
-"""How often tournaments without a living owner are looked for."""
-
-QUARANTINE_SECONDS: Final = 300.0
-"""A tournament whose log cannot be read is left alone for so long; the others go on."""
-
 OPENED_AT_ONCE: Final = 4
 FINISHED_KEPT: Final = 64
 """Tournaments that are over and were asked for lately; others are folded again when somebody asks."""
-
-_LIFE: Final = "#"
 
 _log = structlog.get_logger(__name__)
 
@@ -51,11 +42,10 @@ class Tournaments:
         self.store = store
         self._vault = vault
         self._index = index
-        # Two processes of one name, by mistake or while one is replaced, must not take each other for themselves.
-        self._owner = f"{instance}{_LIFE}{secrets.token_hex(4)}"
+        self._claims = Claims(store, instance)
         self._actors: dict[UUID, Actor] = {}
         self._opening: dict[UUID, asyncio.Task[Actor | None]] = {}
-        self._quarantined: dict[UUID, float] = {}
+        self._quarantined = Quarantine()
         self._finished: OrderedDict[UUID, TournamentState] = OrderedDict()
         self._over: set[UUID] = set()
         self._is_draining = False
@@ -122,7 +112,7 @@ class Tournaments:
         """Claim and load a tournament; None where another owner lives, there is none, or it is over."""
         if self._is_draining:
             raise Rejected("SERVICE_DRAINING")
-        if self._quarantined.get(tournament_id, 0) > asyncio.get_running_loop().time():
+        if tournament_id in self._quarantined:
             raise Rejected("TOURNAMENT_QUARANTINED")
         task = self._opening.get(tournament_id)
         if task is None:
@@ -150,9 +140,9 @@ class Tournaments:
 
     async def _claimed(self, tournament_id: UUID) -> Loaded | None:
         try:
-            return await load(self.store, tournament_id, self._owner)
+            return await load(self.store, tournament_id, self._claims.owner)
         except BROKEN as error:
-            self._quarantined[tournament_id] = asyncio.get_running_loop().time() + QUARANTINE_SECONDS
+            self._quarantined.add(tournament_id)
             raise_alarm("poison", f"tournament {tournament_id} cannot be loaded: {error!r}")
             raise Rejected("TOURNAMENT_QUARANTINED") from error
 
@@ -193,18 +183,7 @@ class Tournaments:
 
     async def keep_claims(self) -> None:
         """Renew leases, stop tournaments that were taken over, take over those without a living owner."""
-        loop = asyncio.get_running_loop()
-        look_at = loop.time() + LOOK_SECONDS
-        while True:
-            try:
-                await self._renew()
-                if loop.time() >= look_at:
-                    await self._take_over()
-                    look_at = loop.time() + LOOK_SECONDS
-            except Exception as error:
-                # Leases are hints; the compare-and-set keeps order while the database is away.
-                _log.warning("claims_interrupted", error=repr(error))
-            await asyncio.sleep(RENEW_SECONDS)
+        await self._claims.keep(self._renew, self._take_over)
 
     async def heartbeats(self) -> None:
         """Show every watcher a sign of life now and then."""
@@ -219,12 +198,11 @@ class Tournaments:
         actors = self.live()
         await asyncio.gather(*(actor.stop() for actor in actors))
         for actor in actors:
-            await self.store.release_lease(actor.tournament_id, self._owner, actor.epoch)
+            await self._claims.release(actor.tournament_id, actor.epoch)
 
     async def _renew(self) -> None:
         epochs = {each: actor.epoch for each, actor in self._actors.items()}
-        kept = await self.store.renew_leases(self._owner, epochs) if epochs else set()
-        for tournament_id in epochs.keys() - kept:
+        for tournament_id in await self._claims.lost(epochs):
             actor = self._actors.get(tournament_id)
             # It may have been claimed anew by ourselves while we asked.
             if actor is not None and actor.epoch == epochs[tournament_id]:
@@ -233,7 +211,7 @@ class Tournaments:
                 self._retire(actor)
         for actor in self.live():
             if actor.is_quarantined:
-                self._quarantined[actor.tournament_id] = asyncio.get_running_loop().time() + QUARANTINE_SECONDS
+                self._quarantined.add(actor.tournament_id)
                 raise_alarm("poison", f"tournament {actor.tournament_id} was stopped by a fault of ours")
             if actor.is_gone or (actor.state.is_over and not actor.hub.has_watchers):
                 await actor.stop()
@@ -241,11 +219,9 @@ class Tournaments:
 
     async def _let_go_of_former_life(self) -> None:
         """Release the leases of a process of our name that has ended without a word."""
-        instance = self._owner.rpartition(_LIFE)[0]
         for head in await self._index.unfinished():
-            owner = head.owner or ""
-            if head.is_leased and owner.rpartition(_LIFE)[0] == instance and owner != self._owner:
-                await self.store.release_lease(head.stream_id, owner, head.epoch)
+            if self._claims.is_of_former_life(head):
+                await self.store.release_lease(head.stream_id, head.owner or "", head.epoch)
 
     async def _take_over(self) -> None:
         limit = asyncio.Semaphore(OPENED_AT_ONCE)
@@ -257,13 +233,12 @@ class Tournaments:
                 except (Rejected, Conflict) as error:
                     _log.warning("not_taken_over", tournament=str(tournament_id), error=repr(error))
 
-        now = asyncio.get_running_loop().time()
         wanted = [
             head.stream_id
             for head in await self._index.unfinished()
             if head.stream_id not in self._actors
             and head.stream_id not in self._over
-            and self._quarantined.get(head.stream_id, 0) <= now
+            and head.stream_id not in self._quarantined
             and not head.is_leased
         ]
         await asyncio.gather(*map(one, wanted))
