@@ -162,6 +162,16 @@ def royalties(rows, rules):
     return units
 
 
+def status_of(seat, hands, naturals, answers, rules):
+    """Return what became of a seat; whoever is alone with an arrangement cannot foul."""
+    if seat in naturals:
+        return "natural"
+    if answers.get(seat) == "surrender":
+        return "surrendered"
+    is_lone = len(hands) - len(naturals) < 2
+    return "fouled" if not is_lone and is_foul(hands[seat], rules["wheel"]) else "set"
+
+
 def settle(hands, answers, rules):
     """Return what ``end`` of a scenario would say. ``hands`` are rows by seat, or thirteen cards of a natural's holder."""
     wheel = rules["wheel"]
@@ -171,14 +181,7 @@ def settle(hands, answers, rules):
     cards = [[card for row in rows for card in row] for rows in hands]
     naturals = {seat: natural for seat in seats if (natural := natural_of(cards[seat], rules))}
     is_lone = len(hands) - len(naturals) < 2
-    status = {}
-    for seat in seats:
-        if seat in naturals:
-            status[seat] = "natural"
-        elif answers.get(seat) == "surrender":
-            status[seat] = "surrendered"
-        else:
-            status[seat] = "fouled" if not is_lone and is_foul(hands[seat], wheel) else "set"
+    status = {seat: status_of(seat, hands, naturals, answers, rules) for seat in seats}
     paid = {seat: [0, 0, 0] if is_lone else royalties(hands[seat], rules) for seat in seats if status[seat] == "set"}
     kinds = [entry["kind"] for entry in rules["naturals"]]
 
