@@ -25,7 +25,7 @@ from services.table.asking import RECENT_ANSWERS, Admission, Ask, Build, Reply, 
 from services.table.cards import HandCards
 from services.table.conduct import Conduct
 from services.table.frames import presence_frame
-from services.table.hub import Hub
+from services.table.hub import Ahead, Hub
 from services.table.ids import hand_id_of
 from services.table.loaded import Loaded
 from services.table.presence import Presence
@@ -366,6 +366,7 @@ class Actor:
     ) -> None:
         began_ms, known_ms = self.clock.now_ms(), self.stalled_ms
         reveal = deck.reveal if deck is not None else self.cards.reveal if self.cards.may_go_on else None
+        shown, ahead = shown_to(state, events[0]), list[Ahead]()
         stored = await self._stream.append(
             events,
             reveal,
@@ -374,6 +375,8 @@ class Actor:
             request_hash=request_hash,
             reply=reply,
             now_ms=began_ms,
+            # What everybody is told once this is stored, and not before (O4), is written while the database works.
+            meanwhile=lambda future: ahead.extend(self.hub.written_ahead(state, future, shown, deck)),
         )
         # An append that takes long is an outage of ours; what a pause of the process adds to it is known already.
         took_ms = self.clock.now_ms() - began_ms - (self.stalled_ms - known_ms)
@@ -386,11 +389,8 @@ class Actor:
             answer = Answer(stored[0].version, stored[-1].version, reply)
             self._answers.remember(command_id, request_hash, answer)
             ask.answer(answer)
-        self._happened(events, state, stored)
-
-    def _happened(self, events: tuple[TableEvent, ...], state: TableState, stored: list[StoredEvent]) -> None:
         seats_before, self.state = self.state.seats, state
-        self.hub.publish(state, stored, shown_to=shown_to(state, events[0]))
+        self.hub.publish(state, stored, shown_to=shown, ahead=ahead[0] if ahead else None)
         if len(state.seats) != len(seats_before):
             self._tell_presence()
         self._listener.happened(self, events, stored)

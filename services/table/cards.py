@@ -3,6 +3,7 @@
 No card leaves through here but as a proved reveal (DESIGN 6, RELIABILITY 3.5).
 """
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 from uuid import UUID
@@ -39,6 +40,7 @@ class HandCards:
         self.on_lost: Callable[[], None] = _nothing
         self._vault = vault
         self._secrets: dict[int, Secret] = {}
+        self._ahead: tuple[int, asyncio.Task[Secret | None]] | None = None
         self._deck: CommittedDeck | None = None
         self._undealt: tuple[StartedEvent, Secret] | None = None
         self._cards: dict[int, Card] = {}
@@ -68,21 +70,43 @@ class HandCards:
             raise DeckLost("no deck is known here")
         return deck.reveal(position)
 
+    def keep_ahead(self, hand_no: int, epoch: int) -> None:
+        """Choose and keep a hand's secret while an earlier hand is played: a hand that begins need not wait for the vault.
+
+        Nothing is said of it before `commit` is asked for it. Whoever owns the table then goes on with what the vault has.
+        """
+        name = f"secret-{self.table_id}"
+        self._ahead = hand_no, asyncio.create_task(self._kept_ahead(hand_no, epoch), name=name)
+
     async def commit(self, hand_no: int, epoch: int) -> bytes:
         """Choose and keep a hand's secret; return its commitment, which may be logged from now on (F1)."""
+        ahead, self._ahead = self._ahead, None
+        secret = await ahead[1] if ahead is not None and ahead[0] == hand_no else None
+        if secret is None:
+            secret = await self._kept(hand_no, epoch)
+        self._secrets[hand_no] = secret
+        return secret_commitment(hand_id_of(self.table_id, hand_no), secret)
+
+    async def _kept_ahead(self, hand_no: int, epoch: int) -> Secret | None:
+        try:
+            return await self._kept(hand_no, epoch)
+        except Exception as error:
+            # There is time: it is tried again when the secret is needed, and then it counts.
+            _log.warning("secret_not_kept_ahead", table=str(self.table_id), error=repr(error))
+            return None
+
+    async def _kept(self, hand_no: int, epoch: int) -> Secret:
+        """Return the one secret of a hand that the vault has, chosen now if it had none."""
         hand_id = hand_id_of(self.table_id, hand_no)
         secret = new_secret()
-        commitment = secret_commitment(hand_id, secret)
         try:
-            await self._vault.put(hand_id, commitment, secret, epoch=epoch)
+            await self._vault.put(hand_id, secret_commitment(hand_id, secret), secret, epoch=epoch)
         except VaultError as error:
             if error.reason != "HAND_HAS_SECRET":
                 raise
-            # An attempt before a crash, or a former owner, kept one and never logged it.
+            # Kept ahead, or before a crash, or by a former owner, and never logged.
             secret = await self._vault.get(hand_id)
-            commitment = secret_commitment(hand_id, secret)
-        self._secrets[hand_no] = secret
-        return commitment
+        return secret
 
     async def prepare(self, hand_no: int, commitment: bytes, seeds: Seeds) -> CommittedDeck:
         """Return the deck of a hand about to begin; raises `DeckLost` if its secret is gone, else `VaultError`."""

@@ -270,6 +270,7 @@ class Conduct:
         start = StartNextHand(hand_id, deck.root, seeds, following, now, drawn.button, drawn.carousel)
         await actor.by_itself(start, deck=deck)
         actor.cards.forget_before(hand_no)
+        actor.cards.keep_ahead(hand_no + 2, actor.epoch)
         self._ready_since_ms = None
 
     # ---- seeds ------------------------------------------------------------------------------------------------------

@@ -3,11 +3,15 @@
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Final
+
+import msgspec
 
 from diwan.chassis.store import StoredEvent
 from diwan.core.cards import Card
 from diwan.core.decider import Rejected
+from diwan.core.fairness import CommittedDeck, Reveal
 from diwan.core.hand.events import Position
 from diwan.core.redact import private_view, public_view
 from diwan.core.table.state import TableState
@@ -26,8 +30,20 @@ EVENTS_A_FRAME: Final = 64
 CROWD: Final = 32
 """From so many watchers on, seats are told first and all others a few at a time."""
 
+NOTHING_READY: Final[Mapping[str, bytes | None]] = MappingProxyType({})
+
 WOKEN_AT_ONCE: Final = 8
 """Watchers of a crowd that write in one turn of the loop: the table's own work comes in between (P12)."""
+
+
+class Ahead(msgspec.Struct, frozen=True):
+    """What a batch makes to be told, written while it is being stored: nobody hears of it before it is."""
+
+    events: list[bytes]
+    view: bytes
+    update: UpdateFrame
+    private: Mapping[str, bytes | None]
+    """What goes to single players' streams alone."""
 
 
 class Hub:
@@ -79,19 +95,50 @@ class Hub:
         else:
             self._gallery.reset()
 
-    def publish(self, state: TableState, stored: Sequence[StoredEvent], *, shown_to: Collection[str] = ()) -> None:
-        """Tell everybody what has happened, and the players in ``shown_to`` the cards that are new to them."""
-        self._follow_settings(state)
-        self._state, self._view = state, None
-        events = [stored_event_bytes(event) for event in stored]
-        self._recent.add(stored, events)
-        if self._gallery.is_behind or state.config.spectator_delay_events:
-            view = self.view_bytes()
-            self._tell_apart(Step(state.version, UpdateFrame(events, view), view), shown_to)
-        elif self._watchers:
-            self._tell_all(UpdateFrame(events, self.view_bytes()), shown_to)
+    def written_ahead(
+        self,
+        state: TableState,
+        stored: Sequence[StoredEvent],
+        shown_to: Collection[str],
+        deck: CommittedDeck | None = None,
+    ) -> list[Ahead]:
+        """Return what `publish` will need of a batch about to be stored, or nothing; ``deck`` is of a hand it begins."""
+        if not self._watchers or self._has_other_settings(state):
+            return []
+        cards = self._cards.by_position if deck is None else dict(enumerate(deck.cards))
+        events, view = [stored_event_bytes(event) for event in stored], self._written(state, cards)
+        private: dict[str, bytes | None] = {}
+        if shown_to and (deck is not None or self._cards.has_deck):
+            reveal = self._cards.reveal if deck is None else deck.reveal
+            for player in self.players_watching().intersection(shown_to):
+                private[player] = _private_frame(state, player, reveal)
+        return [Ahead(events, view, UpdateFrame(events, view), private)]
 
-    def _tell_apart(self, step: Step, shown_to: Collection[str]) -> None:
+    def publish(
+        self,
+        state: TableState,
+        stored: Sequence[StoredEvent],
+        *,
+        shown_to: Collection[str] = (),
+        ahead: Ahead | None = None,
+    ) -> None:
+        """Tell everybody what has happened, and the players in ``shown_to`` the cards that are new to them."""
+        if self._has_other_settings(state):
+            self._writer = ViewWriter(state.config, state.hosting.settings_next)
+        self._state, self._view = state, None if ahead is None else ahead.view
+        events = [stored_event_bytes(event) for event in stored] if ahead is None else ahead.events
+        self._recent.add(stored, events)
+        is_apart = self._gallery.is_behind or state.config.spectator_delay_events
+        if not is_apart and not self._watchers:
+            return
+        update = UpdateFrame(events, self.view_bytes()) if ahead is None else ahead.update
+        private = NOTHING_READY if ahead is None else ahead.private
+        if is_apart:
+            self._tell_apart(Step(state.version, update, self.view_bytes()), shown_to, private)
+        else:
+            self._tell_all(update, shown_to, private)
+
+    def _tell_apart(self, step: Step, shown_to: Collection[str], ready: Mapping[str, bytes | None]) -> None:
         """Tell seats what has happened, and spectators what is no longer held back (S8)."""
         gallery, state = self._gallery, self._known
         shown = gallery.take(state, step)
@@ -107,7 +154,7 @@ class Hub:
                 else:
                     watcher.push(missed.update.frame)
             gallery.told(watcher, state.version)
-            if watcher.player in shown_to and (private := self._private(watcher)) is not None:
+            if watcher.player in shown_to and (private := self._private(watcher, ready)) is not None:
                 watcher.push(private)
         gallery.moved(shown)
 
@@ -127,18 +174,17 @@ class Hub:
         """Return the newest version that somebody may see; None is nobody with a seat."""
         return self._gallery.version if self._is_late(player) else self._known.version
 
-    def _follow_settings(self, state: TableState) -> None:
+    def _has_other_settings(self, state: TableState) -> bool:
         known = self._known
-        if state.config is not known.config or state.hosting.settings_next is not known.hosting.settings_next:
-            self._writer = ViewWriter(state.config, state.hosting.settings_next)
+        return state.config is not known.config or state.hosting.settings_next is not known.hosting.settings_next
 
-    def _tell_all(self, update: UpdateFrame, shown_to: Collection[str]) -> None:
+    def _tell_all(self, update: UpdateFrame, shown_to: Collection[str], ready: Mapping[str, bytes | None]) -> None:
         is_crowded = len(self._watchers) > CROWD
         seated = {seat.player for seat in self._known.seats} if is_crowded else set()
         for watcher in self._watchers:
             is_urgent = not is_crowded or watcher.player in seated
             watcher.update(update, wakes=is_urgent)
-            if watcher.player in shown_to and (private := self._private(watcher)) is not None:
+            if watcher.player in shown_to and (private := self._private(watcher, ready)) is not None:
                 watcher.push(private, wakes=is_urgent)
             if not is_urgent:
                 self._to_wake[watcher] = None
@@ -205,6 +251,10 @@ class Hub:
     def players(self) -> set[str]:
         """Return the players that have a `Play` stream of their seat open."""
         return {watcher.player for watcher in self._watchers if watcher.player is not None and watcher.is_seat}
+
+    def players_watching(self) -> set[str]:
+        """Return the players with a stream of any kind."""
+        return {watcher.player for watcher in self._watchers if watcher.player is not None}
 
     def viewers(self) -> set[tuple[str, bool]]:
         """Return the players who watch, each with whether it is a bot."""
@@ -276,8 +326,14 @@ class Hub:
         private = self._private(watcher)
         return frames if private is None else [*frames, private]
 
-    def _private(self, watcher: Watcher) -> bytes | None:
+    def _private(self, watcher: Watcher, ready: Mapping[str, bytes | None] = NOTHING_READY) -> bytes | None:
         if watcher.player is None or not self._cards.has_deck:
             return None
-        shown = private_view(self._known, watcher.player, self._cards.reveal)
-        return None if shown is None else private_frame(private_view_message(shown))
+        if watcher.player in ready:
+            return ready[watcher.player]
+        return _private_frame(self._known, watcher.player, self._cards.reveal)
+
+
+def _private_frame(state: TableState, player: str, reveal: Callable[[Position], Reveal]) -> bytes | None:
+    shown = private_view(state, player, reveal)
+    return None if shown is None else private_frame(private_view_message(shown))

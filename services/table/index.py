@@ -12,6 +12,7 @@ import msgspec
 
 from diwan.chassis.database import Database
 from diwan.chassis.paging import NEWEST
+from diwan.core.log import StreamKind
 
 
 class HandLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,6 +142,14 @@ order by s.started_at_ms desc, s.hand_id desc limit $5
 """
 
 
+# Asked every few seconds by a process that owns nearly all of them: what is owned, or over, is left out here.
+_UNOWNED: Final = """
+select s.stream_id from stream s
+where s.kind = $1 and (s.lease_until is null or s.lease_until <= now())
+  and not exists (select from table_index t where t.table_id = s.stream_id and t.is_closed)
+"""
+
+
 class Index:
     """Questions to the projections."""
 
@@ -151,6 +160,11 @@ class Index:
         """Return the tables whose story is over."""
         rows = await self._database.run(lambda c: c.fetch("select table_id from table_index where is_closed"))
         return {row["table_id"] for row in rows}
+
+    async def unowned_tables(self) -> list[UUID]:
+        """Return the tables that nobody has a lease on and whose story, as far as is known here, is not over."""
+        rows = await self._database.run(lambda c: c.fetch(_UNOWNED, StreamKind.TABLE))
+        return [row["stream_id"] for row in rows]
 
     async def open_tables(self, sought: Sought, after: tuple[int, UUID] | None, limit: int) -> list[TableLine]:
         """Return open tables that fit, newest first."""

@@ -40,6 +40,9 @@ SHARES_AT_ONCE: Final = 3
 
 RECENT_HANDS: Final = 4096
 
+BEATS_AT_ONCE: Final = 8
+"""Tables whose watchers get their sign of life in one turn of the loop: those that play go on in between."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -300,10 +303,13 @@ class Tables:
         """Show every watcher a sign of life now and then."""
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
-            for actor in self.live():
-                # An invitation may have run out meanwhile, which no event tells.
-                show_out(actor)
-                actor.hub.heartbeat(actor.clock.now_ms())
+            watched = [actor for actor in self.live() if actor.hub.has_watchers]
+            for some in batched(watched, BEATS_AT_ONCE):
+                for actor in some:
+                    # An invitation may have run out meanwhile, which no event tells.
+                    show_out(actor)
+                    actor.hub.heartbeat(actor.clock.now_ms())
+                await asyncio.sleep(0)
 
     async def _renew(self) -> None:
         epochs = {table_id: actor.epoch for table_id, actor in self._actors.items()}
@@ -363,8 +369,7 @@ class Tables:
             _log.exception("table_not_opened", table=str(table_id))
 
     async def _unowned(self) -> list[UUID]:
-        heads = await self._open_heads()
-        return [head.stream_id for head in heads if not head.is_leased and head.stream_id not in self._actors]
+        return [each for each in await self._index.unowned_tables() if each not in self._actors]
 
     async def _open_heads(self) -> list[StreamHead]:
         after, found = UUID(int=0), []

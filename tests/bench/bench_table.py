@@ -61,7 +61,10 @@ class Round:
 
     actions_per_second: float
     delays: list[float]
-    """Seconds from a decision to the ninth seat's update."""
+    """Seconds from a decision's being sent to the arrival of the update that tells of it at the ninth seat."""
+    turns: list[float]
+    """Seconds from a decision's being sent to the next decision's being asked for at the ninth seat: one in so many waits
+    for a hand to end, a pause and the next hand's cards."""
     frames_per_action: float
     frame_bytes: float
     server_us: float
@@ -106,10 +109,11 @@ class BenchTable:
         self.calls = {}
         self.is_playing = False
         self.actions = 0
-        self.delays = []
+        self.delays, self.turns = [], []
         self.bytes = self.frames = 0
         self._decision = None
         self._sent_at = None
+        self._is_told = False
 
     async def attach(self, house, channels, table_id, number):
         for seat in range(SEATS):
@@ -132,21 +136,29 @@ class BenchTable:
         while (raw := await call.read()) is not grpc.aio.EOF:
             self.frames += 1
             self.bytes += len(raw)
+            arrived_at = time.perf_counter()
             message = pb.PlayResponse.FromString(raw)
-            if message.WhichOneof("message") != "update" or not message.update.view.hand.HasField("decision"):
+            if message.WhichOneof("message") != "update":
                 continue
-            decision = message.update.view.hand.decision
+            view = message.update.view
+            if self._sent_at is not None and not self._is_told and view.version > self._decision.turn:
+                # Nobody else acts meanwhile, so the first that is newer tells of it.
+                self._is_told = True
+                self.delays.append(arrived_at - self._sent_at)
+            if not view.hand.HasField("decision"):
+                continue
+            decision = view.hand.decision
             if self._decision is not None and decision.turn <= self._decision.turn:
                 continue
             if self._sent_at is not None:
                 self.actions += 1
-                self.delays.append(time.perf_counter() - self._sent_at)
+                self.turns.append(arrived_at - self._sent_at)
             self._decision, self._sent_at = decision, None
             if self.is_playing:
                 await self.decide()
 
     async def decide(self):
-        decision, self._sent_at = self._decision, time.perf_counter()
+        decision, self._sent_at, self._is_told = self._decision, time.perf_counter(), False
         kind = hand_pb2.ACTION_KIND_CHECK if decision.can_check else hand_pb2.ACTION_KIND_CALL
         action = pb.Action(turn=decision.turn, kind=kind)
         await self.calls[decision.seat].write(pb.PlayRequest(request_id=str(uuid4()), action=action))
@@ -192,6 +204,7 @@ async def played(tables, seconds, server, postgres):
     for table in tables:
         table.actions = table.frames = table.bytes = 0
         table.delays.clear()
+        table.turns.clear()
         await table.play()
     began, before = time.perf_counter(), used_by_all(server, postgres)
     await asyncio.sleep(seconds)
@@ -199,12 +212,13 @@ async def played(tables, seconds, server, postgres):
     actions, frames = sum(table.actions for table in tables), sum(table.frames for table in tables)
     size = sum(table.bytes for table in tables) / max(1, frames)
     delays = [delay for table in tables for delay in table.delays]
+    turns = [turn for table in tables for turn in table.turns]
     for table in tables:
         table.is_playing = False
     await asyncio.sleep(0.5)
     used = [(later - earlier) / max(1, actions) * 1e6 for earlier, later in zip(before, after, strict=True)]
     echo = await measure_echo(int(size), seconds / 2)
-    return Round(actions / took, delays, frames / max(1, actions), size, *used, echo)
+    return Round(actions / took, delays, turns, frames / max(1, actions), size, *used, echo)
 
 
 async def measure_tables(house, case, first, server, postgres):
@@ -295,12 +309,13 @@ def median_of(rounds, name):
 def told(case, rounds):
     """Return one line about so many tables."""
     waits = sorted(itertools.chain.from_iterable(each.delays for each in rounds))
+    turns = sorted(itertools.chain.from_iterable(each.turns for each in rounds))
     echoes = statistics.median(each.echo["calls_per_second"] for each in rounds)
     trips = statistics.median(each.echo["p50_ms"] for each in rounds)
     return (
         f"{case.tables:3d} tables x {SEATS} seats over {case.connections} connections: {median_of(rounds, 'actions_per_second'):6.0f} durable actions/s"
         f" = {median_of(rounds, 'ratio'):.2f} x unary echo (bar {case.bar:.2f}); ninth seat"
-        f" p50 {percentile(waits, 0.5):.1f} ms, p99 {percentile(waits, 0.99):.1f} ms;"
+        f" p50 {percentile(waits, 0.5):.1f} ms, p99 {percentile(waits, 0.99):.1f} ms, next decision p99 {percentile(turns, 0.99):.1f} ms;"
         f" {median_of(rounds, 'frames_per_action'):.1f} frames of {median_of(rounds, 'frame_bytes'):.0f} bytes an action;"
         f" CPU an action: server {median_of(rounds, 'server_us'):.0f}, client {median_of(rounds, 'client_us'):.0f},"
         f" PostgreSQL {median_of(rounds, 'postgres_us'):.0f} us; echo {echoes:.0f}/s, p50 {trips:.1f} ms"

@@ -47,7 +47,8 @@ class MemoryStore:
         self.feed, self.sittings, self.replies = [], [], []
         self.fails, self.asked, self.failed = False, 0, 0
 
-    async def append(self, append):
+    async def append(self, append, meanwhile=lambda: None):
+        meanwhile()
         if append.caller != "table" and self.fails:
             self.asked += 1
             if self.asked % FAILS_EVERY == 0:

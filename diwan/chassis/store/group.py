@@ -57,13 +57,16 @@ _LOST_CONNECTION: Final = (
 class _Waiting:
     """One append on its way: what to store, its hashes, who waits, and whether an attempt is in doubt."""
 
-    __slots__ = ("answer", "append", "deadline", "hashes", "in_doubt", "is_alone")
+    __slots__ = ("answer", "append", "deadline", "hashes", "in_doubt", "is_alone", "meanwhile")
 
-    def __init__(self, append: Append, answer: asyncio.Future[Appended], deadline: float) -> None:
+    def __init__(
+        self, append: Append, answer: asyncio.Future[Appended], deadline: float, meanwhile: Callable[[], None] | None
+    ) -> None:
         self.append = append
         self.hashes = chain_of(append)
         self.answer = answer
         self.deadline = deadline
+        self.meanwhile = meanwhile
         self.in_doubt = False
         self.is_alone = False
 
@@ -126,14 +129,14 @@ class GroupCommit:
         for writer in self._writers:
             writer.cut()
 
-    async def append(self, append: Append) -> Appended:
-        """Store an append whole; raises `Conflict`, `BrokenChain`, `UnknownOutcome` or `Overloaded`."""
+    async def append(self, append: Append, meanwhile: Callable[[], None] | None = None) -> Appended:
+        """Store an append whole, as `EventStore.append`; raises `Conflict`, `BrokenChain`, `UnknownOutcome` or `Overloaded`."""
         if not append.events:
             raise ValueError("an append has at least one event")
         if self._closing or len(self._pending) >= PENDING_APPENDS_MAX:
             raise Overloaded(f"{len(self._pending)} appends are waiting")
         loop = asyncio.get_running_loop()
-        waiting = _Waiting(append, loop.create_future(), time.monotonic() + self._answer_seconds)
+        waiting = _Waiting(append, loop.create_future(), time.monotonic() + self._answer_seconds, meanwhile)
         self._pending.append(waiting)
         self._wake()
         return await waiting.answer
@@ -277,6 +280,8 @@ async def _apply(connection: Connection, batch: list[_Waiting]) -> set[int]:
     """Store a batch in one transaction; returns the indices of the appends that were applied."""
     creations = [w.append for w in batch if w.append.expected_version == 0 and w.append.epoch == 0]
     arguments = append_arguments((waiting.append, waiting.hashes) for waiting in batch)
+    # Called in the loop's next turn: by then the statement is on its way, and whoever waits for it has time.
+    asyncio.get_running_loop().call_soon(_meanwhile, batch)
     if not creations:
         rows = await connection.fetch(statements.APPEND, *arguments)
     else:
@@ -284,6 +289,17 @@ async def _apply(connection: Connection, batch: list[_Waiting]) -> set[int]:
             await create_streams(connection, creations)
             rows = await connection.fetch(statements.APPEND, *arguments)
     return {row[0] - 1 for row in rows}
+
+
+def _meanwhile(batch: list[_Waiting]) -> None:
+    for waiting in batch:
+        meanwhile, waiting.meanwhile = waiting.meanwhile, None
+        if meanwhile is not None:
+            try:
+                meanwhile()
+            except Exception:
+                # What is made ready is made when it is needed, if it was not.
+                _log.exception("meanwhile_failed", stream=str(waiting.append.stream_id))
 
 
 async def create_streams(connection: Connection, appends: Iterable[Append]) -> None:

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -49,9 +50,11 @@ class OwnedStream:
         request_hash: bytes,
         reply: bytes,
         now_ms: int,
+        meanwhile: Callable[[list[StoredEvent]], None] | None = None,
     ) -> list[StoredEvent]:
         """Store a batch and return it as stored; ``reveal`` proves the cards that its events turn up.
 
+        ``meanwhile`` may be called with what it is going to be, to make ready what is said of it once it is stored.
         Raises `Lost`, `Conflict` (the command was recorded before) or `Overloaded`; then nothing was stored.
         """
         append = Append(
@@ -69,18 +72,18 @@ class OwnedStream:
             events=encoded(events, reveal),
         )
         stored = _as_stored(append)
-        await self._certainly(append, stored[-1])
+        await self._certainly(append, stored[-1], None if meanwhile is None else partial(meanwhile, stored))
         self.version = stored[-1].version
         self.recorded_at_ms = append.recorded_at_ms
         self._head_hash = stored[-1].hash
         return stored
 
-    async def _certainly(self, append: Append, last: StoredEvent) -> None:
+    async def _certainly(self, append: Append, last: StoredEvent, meanwhile: Callable[[], None] | None) -> None:
         """Append, and where the answer is lost ask until it is known: time stands still for the stream meanwhile."""
         in_doubt = False
         while True:
             try:
-                await self._store.append(append)
+                await self._store.append(append, meanwhile)
                 return
             except UnknownOutcome as error:
                 in_doubt = True

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
+from itertools import batched
 from typing import Final, Self
 from uuid import UUID
 
@@ -16,6 +18,9 @@ from diwan.chassis.store.records import Append, Appended, Claim, Outcome, Outcom
 
 LEASE_SECONDS: Final = 5.0
 """How long a claim keeps others from taking over unasked; renewed every 1.5 s."""
+
+RENEWED_AT_ONCE: Final = 64
+"""Leases that are extended in one commit. An append that meets a row held by it is tried again behind it."""
 
 _FIRST_ID: Final = UUID(int=0)
 
@@ -54,13 +59,16 @@ class EventStore:
         await self._group.close()
         await self.database.close()
 
-    async def append(self, append: Append) -> Appended:
+    async def append(self, append: Append, meanwhile: Callable[[], None] | None = None) -> Appended:
         """Store one command's events whole, in a commit shared with others.
+
+        ``meanwhile`` is called at most once, while the database works: it makes ready what is to be said when the events
+        are stored. It knows nothing of whether they will be.
 
         Raises `Conflict` or `BrokenChain` (nothing stored), `Overloaded` (nothing stored), `UnknownOutcome` (ask
         `outcome` by command id) or asyncpg's error where the append itself is against the schema (nothing stored).
         """
-        return await self._group.append(append)
+        return await self._group.append(append, meanwhile)
 
     async def outcome(self, stream_id: UUID, command_id: UUID) -> Outcome | None:
         """Return what a command came to, or None if it is not recorded (H6)."""
@@ -135,12 +143,15 @@ class EventStore:
     async def renew_leases(
         self, owner: str, epochs: Mapping[UUID, int], *, lease_seconds: float = LEASE_SECONDS
     ) -> set[UUID]:
-        """Extend the leases of streams that ``owner`` still holds at these epochs; returns which those are."""
-        lease = timedelta(seconds=lease_seconds)
-        rows = await self.database.run(
-            lambda c: c.fetch(statements.RENEW, owner, lease, list(epochs), list(epochs.values()))
-        )
-        return {row["stream_id"] for row in rows}
+        """Extend the leases of streams that ``owner`` still holds at these epochs; returns which those are.
+
+        A few a commit: as long as it lasts none of their streams can be appended to.
+        """
+        lease, kept = timedelta(seconds=lease_seconds), set[UUID]()
+        for some in batched(epochs.items(), RENEWED_AT_ONCE):
+            rows = await self.database.run(partial(_renew, owner, lease, dict(some)))
+            kept.update(row[0] for row in rows)
+        return kept
 
     async def renew_lease(self, stream_id: UUID, owner: str, epoch: int) -> bool:
         """Extend one lease; False means that the stream was taken over."""
@@ -189,6 +200,12 @@ async def record_refusal_in(
     recorded = await outcome_in(connection, stream_id, command_id)
     assert recorded is not None, "an outcome that was just written, or was there before, is there"  # noqa: S101
     return recorded
+
+
+async def _renew(
+    owner: str, lease: timedelta, epochs: Mapping[UUID, int], connection: Connection
+) -> list[asyncpg.Record]:
+    return await connection.fetch(statements.RENEW, owner, lease, list(epochs), list(epochs.values()))
 
 
 async def _claim(

@@ -65,6 +65,22 @@ async def test_h2_the_chain_over_stored_bytes_verifies_and_breaks_with_any_byte(
     assert (await follow_chain(store, stream_id)).fault_version == 3
 
 
+async def test_what_is_called_meanwhile_is_called_once_before_the_answer_and_may_fail(store: EventStore):
+    stream_id, order = uuid4(), []
+
+    def meanwhile() -> None:
+        order.append("meanwhile")
+        raise ZeroDivisionError
+
+    first = await store.append(new_append(stream_id), meanwhile)
+    order.append("answer")
+    with pytest.raises(Conflict):
+        await store.append(new_append(stream_id), lambda: order.append("in vain"))
+
+    assert order == ["meanwhile", "answer", "in vain"]
+    assert [e.hash for e in await store.read(stream_id)] == [first.head_hash]
+
+
 async def test_a_second_append_at_the_same_version_is_stale_and_leaves_nothing(store: EventStore):
     stream_id = uuid4()
     first = await store.append(new_append(stream_id))

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from diwan.chassis.store import Append, Claim, Conflict, ConflictKind, EventStore, StoredEvent, append_in
+from diwan.chassis.store import store as store_module
 from tests.integration.store.conftest import Prepared, new_append
 
 
@@ -56,12 +57,14 @@ async def test_a_running_lease_keeps_others_out_until_it_is_released_or_ends(sto
     assert (mine.epoch, other.epoch, back.epoch) == (1, 2, 3)
 
 
-async def test_many_leases_are_renewed_at_once_and_the_lost_ones_named(store: EventStore):
+async def test_many_leases_are_renewed_a_few_a_commit_and_the_lost_ones_named(store: EventStore, monkeypatch):
+    monkeypatch.setattr(store_module, "RENEWED_AT_ONCE", 2)
     ids = [await created(store) for _ in range(3)]
     epochs = {stream_id: (await claimed(store, stream_id, "me", 0.0)).epoch for stream_id in ids}
     await claimed(store, ids[1], "other")
 
     assert await store.renew_leases("me", epochs) == {ids[0], ids[2]}
+    assert await store.renew_leases("me", {}) == set()
 
 
 async def test_o1_an_append_with_an_older_epoch_is_fenced_though_its_version_fits(store: EventStore):

@@ -150,11 +150,11 @@ async def test_an_outage_of_the_store_gives_the_open_decision_its_time_back(hous
     table_id, view = await two(house, decision_seconds=3)
     real, until = EventStore.append, time.monotonic() + 2.5
 
-    async def away(self, append):
+    async def away(self, append, meanwhile):
         if time.monotonic() < until:
             await asyncio.sleep(0.1)
             raise UnknownOutcome("nobody answers")
-        return await real(self, append)
+        return await real(self, append, meanwhile)
 
     monkeypatch.setattr(EventStore, "append", away)
     decision = view.hand.decision

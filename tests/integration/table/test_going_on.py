@@ -1,6 +1,8 @@
 """A table that is taken over goes on from a copy, and comes to the same as from the whole log (H3, H5, P1)."""
 
-from uuid import UUID
+import asyncio
+from datetime import timedelta
+from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
@@ -9,7 +11,9 @@ from msgspec.structs import replace
 from diwan.api.table.v1 import table_service_pb2 as pb
 from diwan.chassis.alarms import ALARMS
 from diwan.chassis.store import EventStore
+from diwan.core.log import StreamKind
 from services.table import loading
+from services.table.index import _UNOWNED
 from services.table.loaded import Fold
 from services.table.loading import _fold_of
 from services.table.standing import Copy, read, written
@@ -86,6 +90,35 @@ async def test_wherever_the_log_ends_a_copy_leads_to_what_the_whole_log_does(hou
     assert bool(were_behind) == bool(delay)
     assert read_whole < compared // 2
     assert bool(read_whole) == bool(delay), "spectators see the hand before for a moment, and that is in no copy"
+
+
+async def test_only_open_tables_without_a_living_owner_are_looked_for(house, postgres, database):
+    """RELIABILITY 3.3: what is owned, and what is over, is passed over however much of it there is."""
+    open_one, over = await house.create(), await house.create()
+    await house.call("CloseTable", pb.CloseTableRequest(request_id=str(uuid4()), table_id=over))
+    connection = await asyncpg.connect(postgres.url("postgres", postgres.password, database))
+    try:
+        is_known = "select count(*) from table_index where table_id = any($1::uuid[]) and is_closed"
+        async with asyncio.timeout(10):
+            while not await connection.fetchval(is_known, [over]):  # noqa: ASYNC110  (another process writes it)
+                await asyncio.sleep(0.02)
+
+        async def unowned():
+            return {str(row["stream_id"]) for row in await connection.fetch(_UNOWNED, StreamKind.TABLE)}
+
+        # In one transaction, which ends in nothing: the owner would take its lease back at any time.
+        transaction = connection.transaction()
+        await transaction.start()
+        end_leases = "update stream set lease_until = now() + $2 where stream_id = any($1::uuid[])"
+        await connection.execute(end_leases, [open_one, over], timedelta(seconds=5))
+        assert not {open_one, over} & await unowned()
+        await connection.execute(end_leases, [open_one, over], timedelta(0))
+        assert {open_one, over} & await unowned() == {open_one}
+        await connection.execute("update stream set lease_until = null where stream_id = any($1)", [open_one, over])
+        assert {open_one, over} & await unowned() == {open_one}
+        await transaction.rollback()
+    finally:
+        await connection.close()
 
 
 async def test_a_copy_of_another_place_or_one_within_a_command_is_not_gone_on_from(house, postgres, database):

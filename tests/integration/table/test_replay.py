@@ -185,7 +185,7 @@ async def test_a_look_that_cannot_be_recorded_shows_nothing(house, monkeypatch):
     _, hand_id, (ann, _) = await folded(house)
     hidden = salts(await replay(house, hand_id, ann))
 
-    async def fails(_store, _append):
+    async def fails(_store, _append, _meanwhile):
         raise RuntimeError("the disk is full")
 
     monkeypatch.setattr(EventStore, "append", fails)

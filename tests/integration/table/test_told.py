@@ -12,13 +12,14 @@ SETTLING_SECONDS = 0.5
 
 
 class HeldAppends:
-    """Stops appends between the decision and the commit until it is told to let them through."""
+    """Stops appends between the decision and the commit until it is told to let them through; all is written ahead by then."""
 
     def __init__(self, monkeypatch):
         self.reached, self.is_open = asyncio.Event(), asyncio.Event()
         append = EventStore.append
 
-        async def held(store, one):
+        async def held(store, one, meanwhile):
+            meanwhile()
             self.reached.set()
             await self.is_open.wait()
             return await append(store, one)

@@ -7,6 +7,8 @@ from uuid import uuid4
 
 import pytest
 
+from diwan.api.table.v1.table_service_pb2 import PlayResponse
+from diwan.api.table.v1.view_pb2 import SEAT_STATUS_SITTING_OUT, TableView
 from diwan.chassis.clock import DatabaseClock
 from diwan.chassis.store import Appended, Claim, Conflict, ConflictKind, Overloaded, UnknownOutcome
 from diwan.core.decider import Rejected
@@ -35,10 +37,13 @@ class Store:
     def __init__(self):
         self.appends = []
         self.troubles = []
+        self.has_meanwhile = True
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def append(self, append):
+    async def append(self, append, meanwhile=None):
+        if meanwhile is not None and self.has_meanwhile:
+            meanwhile()
         await self.gate.wait()
         if self.troubles:
             trouble = self.troubles.pop(0)
@@ -126,6 +131,57 @@ async def test_after_a_lost_compare_and_set_the_request_is_decided_on_what_is_tr
     await sitting_out(table)
     assert (table.reclaimed, table.epoch) == ([1], 2)
     assert table.state.seat(0).is_sitting_out
+
+
+def updates_of(watcher):
+    """Return what a watcher has been told since it was asked last: version and view of each update."""
+    told = []
+    while (frame := watcher.take()) is not None:
+        message = PlayResponse.FromString(frame)
+        if message.WhichOneof("message") == "update":
+            told.append((message.update.is_snapshot, message.update.events, message.update.view))
+    return told
+
+
+def sits_out(view):
+    return view.seats[0].status == SEAT_STATUS_SITTING_OUT
+
+
+@pytest.mark.parametrize("has_meanwhile", [True, False])
+async def test_what_was_written_ahead_is_told_when_it_is_stored_and_not_before(table, has_meanwhile):
+    """O4: it is the same as what is written afterwards, where the store never said that there is time."""
+    table.store.has_meanwhile = has_meanwhile
+    watcher = Watcher(table.hub.snapshot, player="p0")
+    table.hub.attach(watcher, 0)
+    updates_of(watcher)
+    table.store.gate.clear()
+    asked = asyncio.create_task(sitting_out(table))
+    await asyncio.sleep(0.05)
+    assert updates_of(watcher) == []
+    assert not sits_out(TableView.FromString(table.hub.view_bytes()))
+
+    table.store.gate.set()
+    answer = await asked
+    [(is_snapshot, events, view)] = updates_of(watcher)
+    assert not is_snapshot
+    assert [event.version for event in events] == list(range(answer.first_version, answer.last_version + 1))
+    assert view == TableView.FromString(table.hub.view_bytes())
+    assert sits_out(view)
+    table.hub.reset(table.state, [])
+    assert view == TableView.FromString(table.hub.view_bytes()), "as it is written from the state alone"
+
+
+async def test_what_was_written_ahead_of_a_lost_compare_and_set_is_never_told(table):
+    """O4, O5: whoever watches goes on from a snapshot of what is true, and hears of the batch that was stored alone."""
+    watcher = Watcher(table.hub.snapshot, player="p0")
+    table.hub.attach(watcher, 0)
+    updates_of(watcher)
+    table.store.troubles = [conflict(ConflictKind.STALE, table)]
+    answer = await sitting_out(table)
+    (is_snapshot, events, view), (is_another, told, after) = updates_of(watcher)
+    assert (is_snapshot, len(events), sits_out(view)) == (True, 0, False)
+    assert (is_another, sits_out(after)) == (False, True)
+    assert [event.version for event in told] == list(range(answer.first_version, answer.last_version + 1))
 
 
 async def test_a_table_that_others_own_answers_everybody_and_ends_its_streams(table):

@@ -17,6 +17,7 @@ from diwan.wire.events import decode
 from services.table import cards as cards_module
 from services.table.actor import Actor
 from services.table.cards import DeckLost, HandCards
+from services.table.ids import hand_id_of
 from services.table.loaded import Loaded
 from services.table.stream import TableStream
 from services.table.watchers import Watcher
@@ -146,6 +147,74 @@ async def test_what_is_handed_out_before_a_deck_is_made_prints_no_card():
     cards = HandCards(UUID(TABLE_ID), Vault())
     await cards.restore(started_of(running_table()))
     assert repr(cards.by_position) == "cards withheld"
+
+
+class Keeping(Vault):
+    """Keeps secrets; ``troubles`` are raised first."""
+
+    def __init__(self):
+        super().__init__(why="NO_SECRET")
+        self.kept, self.troubles = {}, []
+
+    async def put(self, hand_id, commitment, secret, *, epoch):
+        if self.troubles:
+            raise self.troubles.pop(0)
+        assert secret_commitment(hand_id, secret) == commitment
+        if hand_id in self.kept:
+            raise VaultError("HAND_HAS_SECRET", "another is here")
+        self.kept[hand_id] = (secret, epoch)
+
+    async def get(self, hand_id):
+        return self.kept[hand_id][0]
+
+
+def commitment_in(vault, hand_no):
+    hand_id = hand_id_of(UUID(TABLE_ID), hand_no)
+    return secret_commitment(hand_id, vault.kept[hand_id][0])
+
+
+async def test_a_secret_kept_ahead_is_in_the_vault_before_its_hand_needs_it():
+    """F1: what is committed to is what the vault has, and nothing is put there a second time."""
+    vault = Keeping()
+    cards = HandCards(UUID(TABLE_ID), vault)
+    cards.keep_ahead(3, 1)
+    await asyncio.sleep(0)
+    assert list(vault.kept) == [hand_id_of(UUID(TABLE_ID), 3)]
+    vault.troubles = [AssertionError("nobody need put anything now")]
+    assert await cards.commit(3, 1) == commitment_in(vault, 3)
+    assert (await cards.prepare(3, commitment_in(vault, 3), {})).root
+
+
+async def test_a_secret_that_could_not_be_kept_ahead_is_kept_when_its_hand_needs_it():
+    vault = Keeping()
+    vault.troubles = [OSError("away")]
+    cards = HandCards(UUID(TABLE_ID), vault)
+    cards.keep_ahead(3, 1)
+    await asyncio.sleep(0)
+    assert vault.kept == {}
+    assert await cards.commit(3, 1) == commitment_in(vault, 3)
+
+
+async def test_a_secret_kept_ahead_serves_no_other_hand():
+    """F6."""
+    vault = Keeping()
+    cards = HandCards(UUID(TABLE_ID), vault)
+    cards.keep_ahead(3, 1)
+    await asyncio.sleep(0)
+    assert await cards.commit(2, 1) == commitment_in(vault, 2)
+    assert await cards.commit(3, 1) == commitment_in(vault, 3), "as the vault has it"
+    assert len({secret for secret, _ in vault.kept.values()}) == 2
+
+
+async def test_a_new_owner_goes_on_with_the_secret_that_the_former_one_kept_ahead():
+    """F1, H9: of two owners' secrets one stands, whoever asks."""
+    vault = Keeping()
+    HandCards(UUID(TABLE_ID), vault).keep_ahead(3, 1)
+    await asyncio.sleep(0)
+    successor = HandCards(UUID(TABLE_ID), vault)
+    successor.keep_ahead(3, 2)
+    assert await successor.commit(3, 2) == commitment_in(vault, 3)
+    assert [epoch for _, epoch in vault.kept.values()] == [1]
 
 
 async def test_a_hand_whose_deck_turns_out_to_be_another_is_voided_when_a_card_is_needed():
