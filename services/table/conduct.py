@@ -35,6 +35,9 @@ HOLD_GRACE_MS: Final = 10_000
 SETTINGS_NOTICE_MS: Final = 10_000
 """So long before the first hand by other settings whoever sits there can see them and leave (TB-3)."""
 
+UNUSED_MS: Final = 31 * 24 * 3_600_000
+"""A private table at which nobody has sat for so long is closed; no invitation to it can be open by then."""
+
 _RETRY_MS: Final = 1_000
 
 _log = structlog.get_logger(__name__)
@@ -125,6 +128,7 @@ class Conduct:
             self._wanted_ms(state),
             self._hold_due_ms(state),
             _pause_due_ms(state),
+            _unused_due_ms(state),
             self._actor.presence.given_up_ms(state),
         )
         dues = [each for each in wanted if each is not None]
@@ -184,6 +188,8 @@ class Conduct:
                 await self._expire_hold(state, now)
             elif (paused := _pause_due_ms(state)) is not None and now >= paused:
                 await actor.by_itself(ExpirePause(now))
+            elif (unused := _unused_due_ms(state)) is not None and now >= unused:
+                await actor.by_itself(CloseTable("table", now))
             else:
                 await self._give_up_seats(state, now)
             return
@@ -329,6 +335,13 @@ def _seen_ms(state: TableState) -> int:
     hosting = state.hosting
     is_for_others = any(not seat.is_bot and seat.player != hosting.host for seat in state.seats)
     return hosting.settings_changed_at_ms + SETTINGS_NOTICE_MS if is_for_others else 0
+
+
+def _unused_due_ms(state: TableState) -> int | None:
+    """Return when a private table is closed that nobody uses, None where somebody sits there or it is over."""
+    if not state.config.is_private or state.seats or state.is_closing:
+        return None
+    return state.left_at_ms + UNUSED_MS
 
 
 def _pause_due_ms(state: TableState) -> int | None:

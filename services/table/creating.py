@@ -42,9 +42,9 @@ class Creation:
         host = _host(call, request.on_behalf_of, config)
         if not host:
             return await self._created(request, call, config, host)
-        hosted = await self._index.tables_hosted_by(host)
+        indexed = await self._index.tables_hosted_by(host)
         table_id = table_id_of(call.caller.subject, request.request_id)
-        with self._hosts.opening(host, hosted, table_id):
+        with self._hosts.opening(host, indexed, table_id):
             if self._tables.find(table_id) is None and call.caller.role is not Role.OPERATOR:
                 self._hosts.paced(host)
             return await self._created(request, call, config, host)

@@ -1,7 +1,7 @@
 """Private tables: what hosts, guests and operators ask, as asks of the table (TB-3)."""
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 from uuid import UUID
@@ -47,6 +47,9 @@ VALID_SECONDS_MAX: Final = 30 * 24 * 3600
 INVITATIONS_A_PAGE_MAX: Final = 100
 CODES_KEPT: Final = 10_000
 
+OPENED_TIMES: Final = 5
+"""So many times as many tables as a player may host may be open that it has opened, whoever hosts them by now."""
+
 type HostRequest = (
     pb.InvitePlayerRequest
     | pb.RevokeInvitationRequest
@@ -86,16 +89,22 @@ class Hosts:
     # ---- opening ----------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def opening(self, host: str, hosted: set[UUID], table_id: UUID) -> Iterator[None]:
-        """Count a table that a player opens; raises TOO_MANY_TABLES_HOSTED. ``hosted``: as far as the index has come.
+    def opening(self, host: str, indexed: Mapping[UUID, bool], table_id: UUID) -> Iterator[None]:
+        """Count a table that a player opens; raises TOO_MANY_TABLES_HOSTED.
 
-        Whoever hosts it by now: handing over makes no room for another, or there would be no end of tables.
+        ``indexed`` are the player's tables as far as the index has come, each with whether it is the host now. Those that
+        others host by now count too, up to a higher number, or two friends would open tables without end.
         """
         live = self._tables.live()
-        closed = {each.table_id for each in live if each.state.is_closing}
-        here = {each.table_id for each in live if host in {each.state.hosting.host, each.state.hosting.first_host}}
-        others = ((hosted - {each.table_id for each in live}) | here) - closed - {table_id}
-        if len(others) + self._opening[host] >= self._hosted_max:
+        here = {each.table_id for each in live}
+        own = {each: is_host for each, is_host in indexed.items() if each not in here}
+        for each in live:
+            hosting = each.state.hosting
+            if host in {hosting.host, hosting.first_host} and not each.state.is_closing:
+                own[each.table_id] = hosting.host == host
+        own.pop(table_id, None)
+        opening = self._opening[host]
+        if sum(own.values()) + opening >= self._hosted_max or len(own) + opening >= self._hosted_max * OPENED_TIMES:
             raise Rejected("TOO_MANY_TABLES_HOSTED", max=self._hosted_max)
         self._opening[host] += 1
         try:

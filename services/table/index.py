@@ -195,16 +195,16 @@ class Index:
         rows = await self._database.run(lambda c: c.fetch(_SITTINGS, list(since), list(since.values())))
         return [SittingLine(*row) for row in rows]
 
-    async def tables_hosted_by(self, host: str) -> set[UUID]:
-        """Return the open private tables that a player hosts or has opened, as far as the index has come."""
+    async def tables_hosted_by(self, host: str) -> dict[UUID, bool]:
+        """Return the open private tables that a player hosts or has opened, each with whether it is the host now."""
         rows = await self._database.run(
             lambda c: c.fetch(
-                "select table_id from table_index where host = $1 and not is_closed"
-                " union select table_id from table_index where first_host = $1 and not is_closed",
+                "select table_id, host from table_index where host = $1 and not is_closed"
+                " union select table_id, host from table_index where first_host = $1 and not is_closed",
                 host,
             )
         )
-        return {row["table_id"] for row in rows}
+        return {row["table_id"]: row["host"] == host for row in rows}
 
     async def is_private(self, table_id: UUID) -> bool:
         """Say whether a table is private, as far as the index has come."""

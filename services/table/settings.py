@@ -27,4 +27,4 @@ class TableSettings(ServiceSettings):
     tables_per_player_max: int = Field(default=4, ge=1)
     """CL, table defaults: seats at more tables are refused."""
     tables_per_host_max: int = Field(default=2, ge=1)
-    """Private tables that a player may have at once: hosted, or opened and handed over."""
+    """Private tables that a player may host at once; five times as many may be open that it has opened."""

@@ -161,7 +161,7 @@ class MemoryIndex:
         return set()
 
     async def tables_hosted_by(self, _host):
-        return set()
+        return {}
 
     async def hand(self, _hand_id):
         return None

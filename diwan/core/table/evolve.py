@@ -80,7 +80,12 @@ def evolve(state: TableState | None, event: TableEvent) -> TableState:
         assert isinstance(event, TableCreated), "a table's stream begins with TableCreated"  # noqa: S101
         directed = directed_at_first(event.config.tournament, event.config.start)
         return TableState(
-            event.table_id, event.config, 1, hosting=Hosting(event.host, first_host=event.host), directed=directed
+            event.table_id,
+            event.config,
+            1,
+            left_at_ms=event.created_at_ms,
+            hosting=Hosting(event.host, first_host=event.host),
+            directed=directed,
         )
     return _EVOLVERS[type(event)](state, event)
 
@@ -204,7 +209,8 @@ def _seats_changed(state: TableState, event: _SeatEvent) -> TableState:
 def _departed(state: TableState, event: SeatReleased) -> TableState:
     oldest = event.released_at_ms - state.config.return_minutes * _MINUTE_MS
     kept = (each for each in state.departures if each.at_ms >= oldest and each.player != event.player)
-    return replace(state, departures=(*kept, Departure(event.player, event.amount, event.released_at_ms)))
+    departures = (*kept, Departure(event.player, event.amount, event.released_at_ms))
+    return replace(state, departures=departures, left_at_ms=event.released_at_ms)
 
 
 def _decided(state: TableState, number: Seat, decided_by: DecidedBy) -> TableState:

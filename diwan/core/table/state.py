@@ -107,6 +107,7 @@ class TableState(Struct, frozen=True):
     spots_before: Spots | None = None  # a void hand gives them back: the button stays (A6)
     entries_before: tuple[Entry, ...] = ()
     hand_ended_at_ms: int = 0
+    left_at_ms: int = 0  # when it was opened, or a seat was last left
     exchange: SeedExchange | None = None
     departures: tuple[Departure, ...] = ()
     carried_from: tuple[CarriedShare, ...] = ()  # what void hands left in the middle for the next one, and whose it was

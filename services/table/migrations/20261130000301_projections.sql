@@ -19,7 +19,7 @@ create table table_index (
     first_host text not null,
     config bytea not null
 );
-comment on column table_index.first_host is 'Who opened it, whoever hosts by now: both count it among the tables that they may have.';
+comment on column table_index.first_host is 'Who opened it, whoever hosts by now: it counts among the tables of both.';
 comment on column table_index.stake is 'The big blind; where there is none the smallest bet, in Capsa the unit.';
 comment on column table_index.chips is 'The number of ChipSource in the contract.';
 comment on column table_index.config is 'The settings as the message TableConfig; the columns before it are what a lobby is searched by.';

@@ -15,6 +15,7 @@ from diwan.chassis.database import Database
 from diwan.client import DiwanError, connect
 from diwan.core.decider import Rejected
 from services.table.codes import WINDOW_SECONDS, WRONG_MAX, Guesses, hash_of
+from services.table.hosting import OPENED_TIMES
 from services.table.index import Index
 from tests.integration.table.gamers import verified
 from tests.integration.table.house import PASSWORDS, Seat, a_house, error_of, has_decision, player_of
@@ -376,19 +377,29 @@ async def test_players_open_private_tables_only_and_not_too_many(house):
 async def test_handing_tables_over_makes_no_room_for_more(postgres, database, folder):
     """P12: or two friends would open tables without end; live tables say so, and the index of all."""
     hal, ann = someone("hal"), someone("ann")
-    async with a_house(postgres, database, folder) as house, clients(house, hal, ann) as (host, guest):
-        tables = [await opened(host) for _ in range(2)]
-        for table_id in tables:
-            await let_in(host, table_id, (ann, guest))
-            await host.private.hand_over(table_id, ann)
+    async with (
+        a_house(postgres, database, folder, tables_per_host_max=1) as house,
+        clients(house, hal, ann) as (
+            host,
+            guest,
+        ),
+    ):
+        tables = []
+        for _ in range(OPENED_TIMES):
+            tables.append(await opened(host))
+            await let_in(host, tables[-1], (ann, guest))
+            await host.private.hand_over(tables[-1], ann)
         assert await reason_of(host.create(settings())) == "TOO_MANY_TABLES_HOSTED"
         assert await reason_of(guest.create(settings())) == "TOO_MANY_TABLES_HOSTED"
         opened_at = await Database.open(postgres.url("table_rw", PASSWORDS["table_rw"], database))
         try:
-            await eventually(lambda: Index(opened_at).tables_hosted_by(ann), lambda found: len(found) == 2)
-            assert await Index(opened_at).tables_hosted_by(hal) == {UUID(each) for each in tables}
+            of_ann = dict.fromkeys(map(UUID, tables), True)
+            await eventually(lambda: Index(opened_at).tables_hosted_by(ann), lambda found: found == of_ann)
+            assert await Index(opened_at).tables_hosted_by(hal) == dict.fromkeys(of_ann, False)
         finally:
             await opened_at.close()
+        await guest.close(tables[0])
+        assert await opened(host), "one that is over counts no more"
 
 
 async def test_only_its_host_closes_a_private_table_among_players(house):

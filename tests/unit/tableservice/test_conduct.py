@@ -8,14 +8,14 @@ from msgspec.structs import replace
 from diwan.chassis.store import Lost
 from diwan.core.hand.commands import MoveDeadline
 from diwan.core.hand.settings import HandSettings, NaikoSettings
-from diwan.core.table.commands import RecordRefusals, StandUp
+from diwan.core.table.commands import CloseTable, CommitSecret, RecordRefusals, StandUp
 from diwan.core.table.playing import open_clock
-from services.table.conduct import GRACE_MS, SETTINGS_NOTICE_MS, Conduct
+from services.table.conduct import GRACE_MS, SETTINGS_NOTICE_MS, UNUSED_MS, Conduct
 from services.table.presence import Presence
 from services.table.refusals import Refusals
 from services.table.seeds import SeedBook
 from tests.unit.table.directing import TournamentTable
-from tests.unit.table.play import Table
+from tests.unit.table.play import Table, kinds
 from tests.unit.table.test_capsa import CapsaTable
 from tests.unit.table.test_hosting import Private
 from tests.unit.table.test_matches import entered
@@ -240,3 +240,31 @@ def test_other_settings_are_shown_before_they_are_played_by(is_running):
     actor.hub = SimpleNamespace(players=set)
 
     assert Conduct(actor).due_ms() == table.now + SETTINGS_NOTICE_MS
+
+
+async def test_a_private_table_that_nobody_uses_is_closed():
+    """P12: counted from the last seat that was left, or from its opening; a public one waits for people."""
+    table = Private()
+    table.let_in("ann")
+    table.when(CommitSecret(bytes(32), table.now))
+    opened_at_ms = table.now
+    actor = Actor()
+    actor.losses, actor.state, actor.now = 0, table.state, table.now
+    assert Conduct(actor).due_ms() == opened_at_ms + UNUSED_MS
+    table.now += 5_000
+    table.seat("ann")
+    actor.state = table.state
+    assert Conduct(actor).due_ms() is None
+    table.now += 5_000
+    table.stand_up("ann")
+    actor.state, actor.now = table.state, table.now + UNUSED_MS - 1
+    await Conduct(actor).act()
+    assert actor.done == []
+    actor.now += 1
+    await Conduct(actor).act()
+    assert actor.done == [CloseTable("table", table.now + UNUSED_MS)]
+    assert kinds(table.when(actor.done[0])) == ["TableClosing", "TableClosed"]
+    public = Table()
+    public.when(CommitSecret(bytes(32), public.now))
+    actor.state = public.state
+    assert Conduct(actor).due_ms() is None
