@@ -114,17 +114,27 @@ class Lasting:
         return False
 
 
-class Watching(Lasting):
-    """A table's story as one unbroken iteration, whatever becomes of connections and servers.
-
-    Use it as ``async with tables.watch(...) as messages: async for message in messages``.
-    """
+class Story(Lasting):
+    """A stream of versions: lost, it goes on behind the newest one, or from a snapshot where that is not known any more."""
 
     @property
     def version(self) -> int:
         """The newest version that was handed out."""
         version: int = self._request.after_version
         return version
+
+    def _begins_anew(self, error: DiwanError) -> bool:
+        if not is_unknown_version(error, self._request.after_version):
+            return False
+        self._request.after_version = 0
+        return True
+
+
+class Watching(Story):
+    """A table's story as one unbroken iteration, whatever becomes of connections and servers.
+
+    Use it as ``async with tables.watch(...) as messages: async for message in messages``.
+    """
 
     async def __anext__(self) -> pb.WatchResponse:
         """Return the next message; raises StopAsyncIteration when the table's story is over, else `DiwanError`."""
@@ -133,12 +143,6 @@ class Watching(Lasting):
             raise StopAsyncIteration
         self._request.after_version = version_after(message, self._request.after_version)
         return message
-
-    def _begins_anew(self, error: DiwanError) -> bool:
-        if not is_unknown_version(error, self._request.after_version):
-            return False
-        self._request.after_version = 0
-        return True
 
 
 async def read_message(call: Any) -> Any:

@@ -10,8 +10,7 @@ from diwan.api.tournament.v1 import lobby_pb2, notices_pb2, view_pb2
 from diwan.api.tournament.v1 import tournament_service_pb2 as pb
 from diwan.api.tournament.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from diwan.client.connection import Connection
-from diwan.client.errors import DiwanError
-from diwan.client.streams import PATIENCE_SECONDS, Lasting, is_unknown_version
+from diwan.client.streams import PATIENCE_SECONDS, Lasting, Story
 from diwan.client.tables import new_request_id
 from diwan.core.tournament.settings import TournamentConfig
 from diwan.wire.tournament import write_tournament_config
@@ -234,7 +233,7 @@ def pb_notices(after_cursor: int | None, players: Sequence[str]) -> notices_pb2.
     return request
 
 
-class WatchingTournament(Lasting):
+class WatchingTournament(Story):
     """A tournament's story as one unbroken iteration. ``view`` and ``own`` are the newest of each, None before the first.
 
     Use it as ``async with tournaments.watch(...) as messages: async for message in messages``.
@@ -242,12 +241,6 @@ class WatchingTournament(Lasting):
 
     view: TournamentView | None = None
     own: OwnEntry | None = None
-
-    @property
-    def version(self) -> int:
-        """The newest version that was handed out."""
-        version: int = self._request.after_version
-        return version
 
     async def __anext__(self) -> pb.WatchTournamentResponse:
         """Return the next message; raises StopAsyncIteration when the story is over, else `DiwanError`."""
@@ -264,12 +257,6 @@ class WatchingTournament(Lasting):
                 self.view, newest = update.view, max(newest, update.view.version)
             self._request.after_version = max(self._request.after_version, newest)
         return message
-
-    def _begins_anew(self, error: DiwanError) -> bool:
-        if not is_unknown_version(error, self._request.after_version):
-            return False
-        self._request.after_version = 0
-        return True
 
 
 class TournamentNotices(Lasting):
