@@ -31,9 +31,11 @@ def heading(scene: Scene, words: Words) -> str:
     """Return the game, its stakes, the hand, the street and the pot in one line."""
     hand, config = scene.table.hand, scene.table.config.hand
     parts = [words("name")]
-    level = scene.table.tournament.level if scene.table.HasField("tournament") else None
-    small, big = (config.small_blind, config.big_blind) if level is None else (level.small_blind, level.big_blind)
-    parts += [words.piece(f"{small}/{big}")] if small else []
+    small, big = config.small_blind, config.big_blind
+    if scene.table.HasField("tournament"):  # Before a table's first hand its level is not known yet.
+        level = scene.table.tournament.level
+        small, big = (level.small_blind, level.big_blind) if hand.hand_no else (0, 0)
+    parts += [words.piece(f"{small:,}/{big:,}")] if small else []
     if hand.hand_no:
         parts += [words("hand", no=hand.hand_no)]
     if is_running(scene.table):

@@ -101,9 +101,23 @@ class Tour:
             raise typer.BadParameter(f"{wanted} is no id and no template: {known}", param_hint="--tournament")
         starts_at = _now_ms() + _SCHEDULED_STARTS_IN_MS if templates[wanted].conditions.kind == "scheduled" else 0
         announced = await self._operator.tournaments.create(wanted, starts_at_ms=starts_at)
+        if await self._is_house_short(announced.tournament.tournament_id):
+            short = _promise(templates[wanted].conditions)
+            await self._operator.wallet.issue_to_house(short, reason="prizes of a tournament to practise at")
+            self._say("tour_house_pays", amount=short)
+            announced = await self._operator.tournaments.create(wanted, starts_at_ms=starts_at)
         self._is_announced_here = True
         self._say("tour_announced", name=announced.tournament.name)
         return announced.tournament.tournament_id
+
+    async def _is_house_short(self, tournament_id: str) -> bool:
+        """Say whether a tournament was called off because the house cannot pay what it promises: it sets that aside first."""
+        async with self._client.tournaments.watch(tournament_id) as story:
+            async for message in story:
+                view = message.update.view
+                if view.cancelled or view.phase not in {"", "announced"}:
+                    return view.cancelled == "house_short"
+        return False
 
     async def _is_entered(self, own: OwnEntry | None, balance: int) -> bool:
         """Enter where that is confirmed; returns whether the player is in."""
@@ -247,7 +261,8 @@ class Tour:
         if is_in and await self._is_given_back():
             self._say("tour_given_back")
         elif is_in:
-            self._say("tour_left", command=f"{program()} play --tournament {self._tournament_id}")
+            command = f"{program()} play --tournament {self._tournament_id} --name {self._client.subject}"
+            self._say("tour_left", command=command)
             return
         if self._is_announced_here:
             await self._operator.tournaments.cancel(self._tournament_id, "its player left before it began")
@@ -283,6 +298,12 @@ class Tour:
 
     def _say(self, key: str, **facts: object) -> None:
         self._screen.show(self._words.line(line) for line in self._words(key, **facts).splitlines())
+
+
+def _promise(conditions: Conditions) -> int:
+    """Return the most that the house might have to add to the entries."""
+    entries = conditions.entry * conditions.players_min
+    return max(conditions.guarantee, *(line.pool for line in conditions.multipliers), entries) - entries
 
 
 def _now_ms() -> int:

@@ -148,7 +148,7 @@ def change_lines(before: TournamentView | None, now: TournamentView, words: Word
     elif now.level.level_no and now.level.level_no != before.level.level_no:
         key = "tour_level_begins" if before.level.level_no else "tour_begins"
         told.append(words(key, no=now.level.level_no, blinds=level_text(now.level)))
-    if now.players_left < before.players_left and before.level.level_no:
+    if 1 < now.players_left < before.players_left and before.level.level_no:
         told.append(words("tour_left_now", left=now.players_left, entries=now.entries))
     if now.is_hand_for_hand and not before.is_hand_for_hand:
         told.append(words("tour_hand_for_hand_begins"))

@@ -279,3 +279,12 @@ def test_conditions_of_a_match_name_entry_prizes_and_coins():
         "forced bets rising 10 20, 1,000 in coins for everybody, entry 50, prizes in % of the entries: 70/30, 4 seats"
         in line
     )
+
+
+def test_a_tournaments_table_is_headed_by_its_level_and_not_by_its_settings():
+    found = scene()
+    found.table.tournament.level.small_blind, found.table.tournament.level.big_blind = 500, 1000
+    assert "== Hold'em · 500/1,000 · hand 12" in plain(table_lines(found, look()))
+
+    found.table.hand.Clear()
+    assert plain(table_lines(found, look())).startswith("== Hold'em ==")

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from diwan.api.event.v1 import table_pb2
 from diwan.api.table.v1 import lobby_pb2 as table_lobby_pb2
+from diwan.api.tournament.v1 import lobby_pb2, view_pb2
 from diwan.api.tournament.v1 import tournament_service_pb2 as pb
-from diwan.api.tournament.v1 import view_pb2
 from diwan.cli.play.terminal import Screen
 from diwan.cli.play.tour import Tour
 from diwan.client import DiwanError
@@ -65,10 +65,19 @@ class House:
         return SimpleNamespace(account=SimpleNamespace(balance=5000))
 
     async def templates(self):
-        return [pb.Template(name="sit_and_go_6", conditions=CONDITIONS)]
+        spin = lobby_pb2.TournamentConditions(game="holdem", entry=100, players_min=3, players_max=3)
+        spin.multipliers.add(times=2, pool=200)
+        spin.multipliers.add(times=100, pool=10_000)
+        return [pb.Template(name="sit_and_go_6", conditions=CONDITIONS), pb.Template(name="spin", conditions=spin)]
+
+    async def issue_to_house(self, amount, *, reason):
+        assert reason
+        self.asked.append(("issue", amount))
 
     async def create(self, template, *, starts_at_ms):
         self.asked.append(("create", template, starts_at_ms))
+        is_short = template == "spin" and ("issue", 9_700) not in self.asked
+        self.story.view(cancelled="house_short" if is_short else "", phase="finished" if is_short else "registering")
         return SimpleNamespace(tournament=view_pb2.TournamentView(tournament_id=ID, name="Sit & Go 6"))
 
     async def get(self, tournament_id):
@@ -209,6 +218,16 @@ async def test_leaving_before_the_start_gives_the_entry_back_and_calls_off_what_
         assert "your entry goes back to your wallet" in night.said
 
 
+async def test_a_house_that_lacks_the_chips_of_a_spin_is_given_them_and_announces_it_again():
+    """At most 100 times the entry of 100, less the three entries."""
+    async with Night("spin") as night:
+        assert "9,700 are issued to it" in night.said
+        assert night.house.asked == [("create", "spin", 0), ("issue", 9_700), ("create", "spin", 0)]
+        await night.types("n")
+        await night.ends()
+        assert night.house.asked[-1] == ("cancel", "its player left before it began")
+
+
 async def test_leaving_in_play_is_asked_about_once_and_tells_how_to_come_back():
     async with Night(status="playing") as night:
         night.house.has_begun = True
@@ -220,7 +239,7 @@ async def test_leaving_in_play_is_asked_about_once_and_tells_how_to_come_back():
         assert not night.running.done()
         await night.types("q")
         await night.ends()
-        assert f"play --tournament {ID}" in night.said
+        assert f"play --tournament {ID} --name amal" in night.said
 
 
 async def test_levels_are_told_while_waiting():

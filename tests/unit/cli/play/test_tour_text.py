@@ -90,6 +90,7 @@ def test_it_stands_in_a_line(said, line):
         ({}, {}, []),
         ({"level": level(1, 20)}, {}, ["Level 2 begins: 20/40, from the next hand on."]),
         ({"level": None}, {"level": level(1, 20)}, ["The tournament begins. Level 1: 10/20."]),
+        ({"players_left": 2}, {"players_left": 1}, []),
         ({}, {"players_left": 3}, ["3 of 6 players are left."]),
         ({"level": None, "entries": 2}, {"level": None, "entries": 3}, ["Players entered: 3."]),
         ({}, {"level": level(2, 40, is_break=True)}, ["A break begins."]),
