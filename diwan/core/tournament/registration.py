@@ -36,7 +36,7 @@ from diwan.core.tournament.events import (
 )
 from diwan.core.tournament.payouts import prizes_of
 from diwan.core.tournament.seeds import entrants_digest, entry_seed_commitment, is_commitment
-from diwan.core.tournament.state import Entrant, TournamentState
+from diwan.core.tournament.state import Entrant, EntryState, TournamentState
 
 BOTS_AGAIN_MS: Final = (60_000, 300_000, 900_000, 3_600_000)
 """How long after a refusal by the wallet bots are asked for again, by how often they were; the last one for ever."""
@@ -50,7 +50,8 @@ def enter(batch: Batch, command: Enter) -> None:
         raise Rejected(reason, tournament_id=state.tournament_id)
     entrant = state.entrants.get(command.player)
     kind = _kind_for(state, entrant)
-    if not free_places(state):
+    yielding = None if free_places(state) else _yielding_bot(state, command)
+    if not free_places(state) and yielding is None:
         raise Rejected("TOURNAMENT_FULL", players_max=state.config.players_max)
     if command.is_bot and not state.more_bots:
         raise Rejected("BOTS_NOT_WANTED", wanted=state.bots_wanted)
@@ -62,11 +63,32 @@ def enter(batch: Batch, command: Enter) -> None:
     batch.add(
         EntryRequested(number, command.player, command.is_bot, kind, *price, command.now_ms, command.seed_commitment)
     )
+    if yielding is not None:
+        _end_bots_entry(batch, yielding, "YIELDS_TO_A_PERSON")
     payment = paying.entry_payment(batch.state.entries[number])
     if payment.amount:
         batch.add(PaymentDue(payment, command.now_ms))
     else:
         accept(batch, number)
+
+
+def _yielding_bot(state: TournamentState, command: Enter) -> EntryState | None:
+    """Return the bot that came last where a person finds no place before the seats are drawn (CL-6)."""
+    if command.is_bot or not state.bots or state.phase != "registering" or state.seeds_until_ms:
+        return None
+    return max(_bots_entries(state), key=lambda entry: entry.entry_no, default=None)
+
+
+def _bots_entries(state: TournamentState) -> list[EntryState]:
+    """Return the entries of bots that stand, or are asked for."""
+    entries = [entry for _, entry in sorted(state.entries.items())]
+    return [entry for entry in entries if entry.is_bot and entry.status in {"requested", "accepted"}]
+
+
+def _end_bots_entry(batch: Batch, entry: EntryState, reason: str) -> None:
+    batch.add(EntryEnded(entry.entry_no, "withdrawn", reason, batch.now_ms))
+    if entry.status == "accepted":
+        paying.refund(batch, entry)
 
 
 def accept(batch: Batch, entry_no: int) -> None:
@@ -306,11 +328,8 @@ def send_bots_home(batch: Batch) -> None:
     if state.phase != "registering" or people or not state.first_entry_at_ms:
         return
     batch.add(BotsWanted(0, batch.now_ms))
-    for _, entry in sorted(state.entries.items()):
-        if entry.is_bot and entry.status in {"requested", "accepted"}:
-            batch.add(EntryEnded(entry.entry_no, "withdrawn", "NOBODY_WAITS", batch.now_ms))
-            if entry.status == "accepted":
-                paying.refund(batch, entry)
+    for entry in _bots_entries(state):
+        _end_bots_entry(batch, entry, "NOBODY_WAITS")
 
 
 def close(batch: Batch, cause: CloseCause) -> None:

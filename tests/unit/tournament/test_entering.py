@@ -328,6 +328,38 @@ def test_bots_go_home_when_the_last_person_goes_and_come_again_for_the_next(how)
     assert floor.state.phase == "playing"
 
 
+def test_a_bot_gives_its_place_to_a_person_who_finds_none_free():
+    """CL-6: the one that came last, entry and fee go back; only before seats are drawn, and never to another bot."""
+    floor = Floor(scheduled(entries=LATER, players_max=3, bots=BotTerms(up_to=2, after_ms=600_000)), 1, play=False)
+    floor.tick()
+    floor.enter("bot:1", is_bot=True)
+    floor.enter("bot:2", is_bot=True)
+    floor.enter("ann")
+
+    assert (entry(floor, "bot:1"), entry(floor, "bot:2"), entry(floor, "ann")) == ("registered", "none", "registered")
+    assert pay_of(floor, "refund/3") == 110
+    assert floor.refuse(floor.asks("bot:3", is_bot=True)) == "TOURNAMENT_FULL"
+    floor.enter("ben")
+    assert entry(floor, "bot:1") == "none"
+    assert floor.refuse(floor.asks("cid")) == "TOURNAMENT_FULL", "people give way to nobody"
+    assert (floor.state.accepted, floor.state.bots) == (3, 0)
+    floor.tick(LATER.starts_at_ms)
+    assert floor.state.phase == "playing"
+
+
+def test_a_bot_whose_entry_is_under_way_gives_way_too_and_gets_it_back():
+    floor = Floor(sit_and_go(3, size=3, bots=BotTerms(up_to=2, after_ms=1)), 1)
+    floor.tick(floor.now + 1)
+    floor.do(floor.asks("bot:1", is_bot=True))
+    floor.do(floor.asks("bot:2", is_bot=True))
+    floor.do(floor.asks("ann"))
+    floor.obey()
+
+    assert floor.state.phase == "playing"
+    assert {each.player for event in floor.told(e.SeatsDrawn) for each in event.seats} == {"p0", "ann", "bot:1"}
+    assert pay_of(floor, "refund/3") == 110
+
+
 def test_bots_of_a_scheduled_tournament_stay_where_no_person_is():
     """Its conditions say that it is played by bots, and when."""
     floor = Floor(scheduled(entries=LATER, bots=BotTerms(up_to=4, after_ms=600_000)), 1, play=False)

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from diwan.core.fairness import draw_order
+from diwan.core.tournament import batch
 from diwan.core.tournament import commands as c
 from diwan.core.tournament import events as e
 from diwan.core.tournament import orders as o
@@ -220,6 +221,17 @@ def test_a_table_that_is_broken_while_only_somebody_not_chosen_yet_is_on_the_way
     assert len(floor.told(e.Drawn)) == 2, "the start's and the late seat's"
     floor.finish()
     assert floor.state.phase == "finished"
+
+
+def test_a_command_that_would_never_end_is_given_up_and_nothing_has_happened(monkeypatch):
+    """One process drives all tournaments: none may keep it for itself."""
+    floor = Floor(scheduled(entries=START), 9, play=False)
+    before = floor.state
+    monkeypatch.setattr(batch, "EVENTS_MAX", 3)
+    with pytest.raises(RuntimeError, match="has no end"):
+        floor.do(c.Tick(START.starts_at_ms))
+
+    assert floor.state is before
 
 
 @pytest.mark.timeout(20)
