@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from diwan.cli.demo.evidence import Evidence, FeedLine, WalletTotals, table_name
+from diwan.cli.demo.gather import decode_line
 from diwan.core.games.capsa.events import CapsaStarted
 from diwan.core.hand.events import HandEnded, HandStarted
 from diwan.core.hashing import uuid_text
@@ -24,7 +25,6 @@ from diwan.core.table.events import (
 from diwan.core.table.playing import StartedEvent
 from diwan.verifier.report import Report, Rule
 from diwan.verifier.stream import StreamReport, verify_stream
-from diwan.wire.events import decode
 
 
 class Result(Struct, frozen=True):
@@ -130,7 +130,7 @@ def folded_stacks(feed: tuple[FeedLine, ...], cursor: int) -> dict[str, Stack]:
         if line.global_seq > cursor:
             break
         stream_id = line.event.stream_id
-        match decode(line.event.type_id, line.event.schema_v, line.event.body).event:
+        match decode_line(line):
             case SeatFunded(seat=seat, amount=amount, transfer_id=transfer):
                 sitting = sittings.setdefault((stream_id, seat), transfer)
                 stacks.setdefault(sitting, Stack(0, "")).chips += amount
@@ -166,7 +166,7 @@ def chips_on_their_way(feed: tuple[FeedLine, ...], cursor: int) -> dict[str, lis
     amounts: dict[str, dict[str, int]] = {}
     for line in feed:
         stream_id = line.event.stream_id
-        match decode(line.event.type_id, line.event.schema_v, line.event.body).event:
+        match decode_line(line):
             case BuyInRequested(seat=seat, amount=amount, transfer_id=transfer):
                 sitting_of[stream_id, seat] = transfer
                 amounts.setdefault(transfer, {})[transfer] = amount
@@ -221,7 +221,7 @@ def _hand_at(evidence: Evidence, global_seq: int) -> str:
     """Name the hand that an event of the table feed belongs to."""
     running: dict[bytes, str] = {}
     for line in evidence.table_feed:
-        event = decode(line.event.type_id, line.event.schema_v, line.event.body).event
+        event = decode_line(line)
         if isinstance(event, HandStarted | CapsaStarted):
             running[line.event.stream_id] = event.hand_id
         if line.global_seq == global_seq:

@@ -25,6 +25,8 @@ def hand_story(evidence: Evidence) -> Iterator[str]:
 def _hands(events: list[LoggedEvent]) -> Iterator[list[Entry]]:
     hand: list[Entry] | None = None
     for logged in events:
+        if logged.body_hash:  # A look at hidden cards, which is for auditors.
+            continue
         decoded = decode(logged.type_id, logged.schema_v, logged.body)
         event = decoded.event
         if not is_table_event(event):

@@ -29,6 +29,7 @@ from diwan.core.table.events import (
     TopUpRequested,
 )
 from diwan.wire.events import WireError, decode
+from diwan.wire.stored import FOR_AUDITORS
 
 _OF_HANDS: Final = (HandStarted, CapsaStarted, HandEnded)
 """What moves no chip of a match: its coins never touch the wallet (L12)."""
@@ -88,6 +89,9 @@ class TableFold:
         if not self._is_behind:
             table.version = event.version
         if name in self._set_aside:
+            return
+        if event.body_hash and event.type_id in FOR_AUDITORS:
+            # Who looked at hidden cards is not for whoever reconciles, and moves no chip.
             return
         try:
             said = decode(event.type_id, event.schema_v, event.body).event

@@ -3,12 +3,14 @@
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from diwan.cli.reconcile.ledger import LedgerFold
 from diwan.cli.reconcile.tables import TableFold
 from diwan.core.log import LoggedEvent
-from diwan.core.table.events import BuyInRequested, SeatFunded
+from diwan.core.table.events import BuyInRequested, HandOpened, SeatFunded
 from diwan.wire.events import encode
+from diwan.wire.stored import withheld
 from tests.unit.ledger.test_tournament_seats import a_log, changed
 from tests.unit.wire.strategies import reveal_of
 
@@ -52,3 +54,16 @@ def test_a_tournament_s_table_moves_no_chip_of_the_ledger_and_has_to_add_up():
     assert faults_of(*changed(a_log(), "EntrantSeated", stack=201))
     assert faults_of(*changed(a_log(), "ChipsAdded", amount=51))
     assert faults_of(*a_log()[:2], SeatFunded(0, 100, SITTING, 1))
+
+
+def test_a_look_at_hidden_cards_is_stepped_over_and_nothing_else_without_its_body():
+    """Operators are not told who looked, and the books hold all the same."""
+    look = encode(HandOpened(str(UUID(int=9)), "noor", "auditor", "auditor", "a complaint", "", 1), nonce=bytes(16))
+    event = LoggedEvent(
+        stream_id=TABLE.bytes, version=1, event_id=bytes(16), command_id=bytes(16), epoch=1, type_id=look.type_id,
+        schema_v=look.schema_v, recorded_at_ms=1, body=look.body, prev_hash=b"", hash=b"",
+    )  # fmt: skip
+    for told, faults in ((withheld(event), 0), (event, 0), (withheld(replace(event, type_id=44)), 1)):
+        fold = TableFold(LedgerFold({}), 1, frozenset())
+        fold.take(1, told)
+        assert len(list(fold.faults)) == faults
