@@ -15,3 +15,6 @@ DECK_CARDS: Final = 52
 
 DECISION_SECONDS_MAX: Final = 3600
 """A decision clock above an hour is a mistyped setting."""
+
+OUTAGE_GRACE_MS: Final = 5_000
+"""The least that an open decision has left after an outage of the room's own (O7)."""

@@ -13,11 +13,32 @@ from diwan.core.games.capsa.decide import advance as advance_capsa
 from diwan.core.games.capsa.events import Answered, CapsaStarted, DraftSaved, SetLocked, SettingClosed, SetUnlocked
 from diwan.core.games.capsa.unseen import PartlySeen
 from diwan.core.hand.decide import advance as advance_hand
-from diwan.core.hand.events import Acted, AnchorAnswered, HandEnded, HandStarted, HandVoided, Seat
+from diwan.core.hand.events import (
+    Acted,
+    AnchorAnswered,
+    AnchorDeclared,
+    CardGlanced,
+    CardSwapped,
+    DeadlineMoved,
+    HandEnded,
+    HandStarted,
+    HandVoided,
+    Seat,
+)
 from diwan.core.hashing import HASH_BYTES, uuid_bytes
+from diwan.core.limits import OUTAGE_GRACE_MS
 from diwan.core.log import LoggedEvent
 from diwan.core.table.events import HandOpened, StandUpRequested
-from diwan.core.table.playing import PLAYED_EVENTS, PlayedHand, capsa_of, live_of, played_command_of, poker_of
+from diwan.core.table.playing import (
+    OPENINGS,
+    PLAYED_EVENTS,
+    PlayedHand,
+    capsa_of,
+    live_of,
+    played_command_of,
+    poker_of,
+    whole_time_ms,
+)
 from diwan.history.entries import Entry, Withheld
 from diwan.verifier.chain import LogReader
 from diwan.verifier.deciding import RevealedCards, Unrevealed, compare, compare_without_cards, deciding
@@ -38,6 +59,12 @@ _DECIDERS: Final[Mapping[type, tuple[str, ...]]] = {
     HandVoided: ("system", "operator"),
 }
 """Who can make an act: deadlines bind a player's decision and the clock's, so no other word may stand in their place."""
+
+_BY_PLAYERS: Final = (
+    *(Acted, CardGlanced, CardSwapped, AnchorDeclared, AnchorAnswered),
+    *(DraftSaved, SetLocked, SetUnlocked, Answered),
+)
+"""Decisions that a player can have made."""
 
 _BY_DECIDING = frozenset({Rule.ACT_REFUSED, Rule.BATCH_DIFFERS, Rule.IMPOSSIBLE, Rule.DIGEST_DIFFERS})
 
@@ -64,6 +91,7 @@ class HandCheck:
         self._leaving: set[Seat] = set()
         self.withheld: list[int] = []
         self._look = b""
+        self._opened: dict[int, int] = {}
 
     def take(self, entry: Entry) -> None:
         """Take the hand's next event, or what the table did meanwhile."""
@@ -84,6 +112,7 @@ class HandCheck:
             self._check_decider(entry)
         else:
             self._join_group(entry)
+        self._check_received(entry)
         for reveal in entry.reveals:
             self._check_reveal(reveal, entry.version)
         if isinstance(entry.event, HandEnded):
@@ -193,6 +222,28 @@ class HandCheck:
         ):
             raise Fault(Rule.NOBODY_LEFT, entry.version, "a seat that leaves", f"seat {event.seat}, which does not")
 
+    def _check_received(self, entry: Entry) -> None:
+        """No player's decision is received before it was asked for, by the time at which that was recorded."""
+        event = entry.event
+        if isinstance(event, OPENINGS):
+            self._opened[event.turn] = entry.recorded_at_ms
+        elif isinstance(event, _BY_PLAYERS) and getattr(event, "decided_by", "player") == "player":
+            asked_ms = self._opened.get(event.turn)
+            if asked_ms is not None and event.received_at_ms < asked_ms:
+                found = f"one received at {event.received_at_ms}"
+                raise Fault(Rule.CLOCK_AT_ODDS, entry.version, f"a decision that was asked for at {asked_ms}", found)
+
+    def _check_moved(self, entry: Entry, moved: DeadlineMoved) -> None:
+        """A deadline moves for an outage of the room alone, which gives nobody more than the decision's whole time."""
+        latest_ms = moved.moved_at_ms + max(whole_time_ms(self._state), OUTAGE_GRACE_MS)
+        for holds, expected, found in (
+            (moved.reason == "outage", "a deadline moved for an outage", moved.reason),
+            (moved.deadline_ms <= latest_ms, f"a deadline of at most {latest_ms}", moved.deadline_ms),
+            (moved.moved_at_ms <= entry.recorded_at_ms, f"moved by {entry.recorded_at_ms}", moved.moved_at_ms),
+        ):
+            if not holds:
+                raise Fault(Rule.CLOCK_AT_ODDS, entry.version, expected, found)
+
     def _join_group(self, entry: Entry) -> None:
         if not self._group:
             raise Fault(Rule.OUT_OF_PLACE, entry.version, "an act", type(entry.event).__name__)
@@ -250,6 +301,8 @@ class HandCheck:
         assert command is not None  # noqa: S101  (a group begins with an act)
         expected: tuple[object, ...]
         after: PlayedHand
+        if isinstance(act.event, DeadlineMoved):
+            self._check_moved(act, act.event)
         with deciding(act):
             if self.is_capsa:
                 cards = PartlySeen(self._deck or self.cards, [entry.event for entry in group])

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 from uuid import UUID
 
 import structlog
+from msgspec.structs import replace
 
 from diwan.api.table.v1.view_pb2 import Presence as PresenceMessage
 from diwan.chassis.actors import Answer, FirstAnswers, Mailbox, replayed
@@ -19,6 +20,7 @@ from diwan.core.redact import shown_to
 from diwan.core.table.commands import TableCommand
 from diwan.core.table.decide import advance
 from diwan.core.table.events import TableEvent
+from diwan.core.table.playing import DECISIONS, OPENINGS
 from diwan.core.table.state import TableState
 from services.table.alarm import Alarm
 from services.table.asking import RECENT_ANSWERS, Admission, Ask, Build, Reply, no_reply
@@ -103,6 +105,7 @@ class Actor:
         self.clock = loaded.clock
         self.silent_since_ms = loaded.silent_since_ms
         self._stream = loaded.stream
+        self._opened_ms = loaded.stream.recorded_at_ms
         self.hub.reset(loaded.state, loaded.recent, loaded.behind)
 
     @property
@@ -285,7 +288,7 @@ class Actor:
             ask.answer(known)
             return
         try:
-            command = ask.build(self.state)
+            command = self._in_its_time(ask.build(self.state))
             events, state = advance(self.state, command, self.cards.by_position)
             await self._commit(
                 events,
@@ -337,6 +340,12 @@ class Actor:
         ask.answer(refusal)
 
     # ---- committing -------------------------------------------------------------------------------------------------
+
+    def _in_its_time(self, command: TableCommand) -> TableCommand:
+        """Return a decision as received no earlier than it was asked for: who guesses a turn's name may send it before."""
+        if isinstance(command, DECISIONS) and command.now_ms < self._opened_ms:
+            return replace(command, now_ms=self._opened_ms)
+        return command
 
     async def by_itself(self, command: TableCommand, *, deck: CommittedDeck | None = None) -> None:
         """Do what nobody asked for: a clock, a deal. ``deck`` is that of a hand which the command begins."""
@@ -390,6 +399,8 @@ class Actor:
             self._answers.remember(command_id, request_hash, answer)
             ask.answer(answer)
         seats_before, self.state = self.state.seats, state
+        if any(isinstance(event, OPENINGS) for event in events):
+            self._opened_ms = stored[-1].recorded_at_ms
         self.hub.publish(state, stored, shown_to=shown, ahead=ahead[0] if ahead else None)
         if len(state.seats) != len(seats_before):
             self._tell_presence()

@@ -8,11 +8,12 @@ from diwan.chassis.store import Conflict, Lost, Overloaded
 from diwan.core.hand.bank import bank_after_clock
 from diwan.core.hand.commands import MoveDeadline, ReleaseRunout, VoidHand
 from diwan.core.hand.state import NOBODY, LiveHand
+from diwan.core.limits import OUTAGE_GRACE_MS
 from diwan.core.table.commands import CloseTable, CommitSecret, CommitSeeds, RecordRefusals, StandUp, StartNextHand
 from diwan.core.table.games import plan_next_hand
 from diwan.core.table.hosting.commands import ExpirePause
 from diwan.core.table.planning import NextHand
-from diwan.core.table.playing import OpenClock, expiry, is_well_begun, live_of, open_clock
+from diwan.core.table.playing import OpenClock, expiry, is_well_begun, live_of, open_clock, whole_time_ms
 from diwan.core.table.state import TableState
 from diwan.core.table.tournament.planning import opens_at_ms
 from diwan.core.table.waiting.commands import ExpireHold
@@ -23,7 +24,7 @@ from services.table.seeds import COMMIT_MS, FIRST_HAND_MS
 if TYPE_CHECKING:
     from services.table.actor import Actor
 
-GRACE_MS: Final = 5_000
+GRACE_MS: Final = OUTAGE_GRACE_MS
 """The least that an open decision has left after an outage of ours (O7)."""
 
 FAULTS_MAX: Final = 3
@@ -112,9 +113,13 @@ class Conduct:
         actor.stalled_ms -= stalled
 
     async def _move_deadline(self, clock: OpenClock, deadline_ms: int, now: int) -> None:
-        """Move the one clock that runs: the turn's, that of a response window (NK-40), that of setting or declaring."""
+        """Move the one clock that runs: the turn's, that of a response window (NK-40), that of setting or declaring.
+
+        Nobody gets more than the whole time of the decision: the log can show no more (docs/auditing/trust.md).
+        """
+        actor = self._actor
+        deadline_ms = min(deadline_ms, now + max(whole_time_ms(actor.state.hand), GRACE_MS))
         if deadline_ms > clock.deadline_ms:
-            actor = self._actor
             await actor.by_itself(MoveDeadline(clock.turn, deadline_ms, "outage", actor.state.version, now))
 
     # ---- when something is due --------------------------------------------------------------------------------------

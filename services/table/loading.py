@@ -151,7 +151,8 @@ class Loader:
             TableStream(self._store, claim),
             fold.state,
             fold.recent,
-            DatabaseClock(claim.database_now_ms),
+            # Never behind what the stream has: no decision is received before it was asked for (H8).
+            DatabaseClock(max(claim.database_now_ms, claim.recorded_at_ms)),
             fold.silent_since_ms,
             fold.behind(),
             fold.hands,

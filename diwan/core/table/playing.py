@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import get_args
+from typing import Final, get_args
 
 from msgspec import Struct
 
@@ -39,9 +39,20 @@ from diwan.core.games.capsa.events import (
 from diwan.core.games.capsa.evolve import evolve as evolve_capsa
 from diwan.core.games.capsa.inverse import command_of as capsa_command_of
 from diwan.core.games.capsa.state import CapsaState, EndedCapsa, LiveCapsa
-from diwan.core.hand.commands import ExpireClock, HandCommand, MoveDeadline, VoidHand
+from diwan.core.games.naiko.rules import settings_of
+from diwan.core.hand.bank import bank_of
+from diwan.core.hand.commands import (
+    Act,
+    AllIn,
+    AnswerAnchor,
+    ExpireClock,
+    HandCommand,
+    MoveDeadline,
+    UsePower,
+    VoidHand,
+)
 from diwan.core.hand.decide import advance as advance_hand
-from diwan.core.hand.events import HandEvent, HandStarted, Position, Seat
+from diwan.core.hand.events import HandEvent, HandStarted, Position, Seat, TurnBegan, WindowOpened
 from diwan.core.hand.evolve import evolve as evolve_hand
 from diwan.core.hand.inverse import command_of as hand_command_of
 from diwan.core.hand.state import NOBODY, EndedHand, HandState, LiveHand
@@ -130,6 +141,13 @@ def is_awaited(hand: LiveCapsa, seat: Seat) -> bool:
     return hand.asked == place
 
 
+OPENINGS: Final = (TurnBegan, WindowOpened, SettingBegan, AnswerAsked)
+"""Events by which a decision is asked for; an answer names one by its version, the ``turn``."""
+
+DECISIONS: Final = (Act, AllIn, UsePower, AnswerAnchor, SaveDraft, LockSet, Unlock, AnswerCall)
+"""What players answer with. None is received before it was asked for."""
+
+
 class OpenClock(Struct, frozen=True):
     """The one clock of a hand that runs now: what an answer must name, and until when it is waited for."""
 
@@ -144,6 +162,23 @@ def open_clock(hand: PlayedHand | None) -> OpenClock | None:
     if isinstance(hand, LiveCapsa) and (hand.phase == "setting" or hand.asked != NOBODY):
         return OpenClock(hand.turn, hand.deadline_ms)
     return None
+
+
+def whole_time_ms(hand: PlayedHand | None) -> int:
+    """Return all the time that the running clock gives its decision; 0 where none runs.
+
+    After an outage of its own the room gives back at most so much, or `OUTAGE_GRACE_MS` where that is more.
+    """
+    if isinstance(hand, LiveHand) and hand.asked != NOBODY:
+        if hand.window is not None:
+            return settings_of(hand).response_seconds * 1000
+        if hand.is_bank_running:
+            return bank_of(hand, hand.actor)
+        return hand.deal.started.settings.decision_seconds * 1000
+    if isinstance(hand, LiveCapsa) and open_clock(hand) is not None:
+        settings = hand.deal.started.settings
+        return (settings.set_seconds if hand.phase == "setting" else settings.declare_seconds) * 1000
+    return 0
 
 
 def expiry(hand: PlayedHand | None, version: int, now_ms: int) -> ExpireClock | ExpireCapsaClock | None:

@@ -13,13 +13,15 @@ from diwan.chassis.clock import DatabaseClock
 from diwan.chassis.store import Appended, Claim, Conflict, ConflictKind, Overloaded, UnknownOutcome
 from diwan.core.decider import Rejected
 from diwan.core.evaluation import evaluate
-from diwan.core.hand.commands import ExpireClock
+from diwan.core.hand.commands import Act, ExpireClock
+from diwan.core.hand.events import Acted, TurnBegan
 from diwan.core.hand.settings import HandSettings
 from diwan.core.table.checking import checked
 from diwan.core.table.commands import SitIn, SitOut
 from diwan.core.table.config import TableConfig
 from diwan.core.table.events import BuyInRequested, SeatFunded, TableCreated
 from diwan.core.table.evolve import evolve
+from diwan.wire.events import decode
 from services.table import actor as module
 from services.table.actor import Actor
 from services.table.asking import MAILBOX_MAX
@@ -340,3 +342,31 @@ def test_refusals_are_counted_by_seat_and_reason_within_bounds():
     assert refusals.counts() == counts, "they are kept until they stand in the log"
     refusals.forget()
     assert not refusals
+
+
+async def test_a_decision_that_was_sent_before_it_was_asked_for_is_received_when_it_was():
+    """H8: a turn's name can be guessed; the log never shows an answer before its question."""
+    async with in_a_hand() as actor:
+        live = actor.state.hand
+        asked_ms = next(
+            append.recorded_at_ms
+            for append in actor.store.appends
+            if any(isinstance(said_by(event), TurnBegan) for event in append.events)
+        )
+
+        def build(state):
+            early = asked_ms - 60_000
+            return Act(live.deal.seats[live.actor], "fold", 0, live.turn, state.version, early)
+
+        await actor.ask(build, command_id=uuid4(), caller="p0", request_hash=b"h")
+        acted = next(
+            said
+            for append in actor.store.appends
+            for event in append.events
+            if isinstance(said := said_by(event), Acted)
+        )
+        assert acted.received_at_ms == asked_ms
+
+
+def said_by(event):
+    return decode(event.type_id, event.schema_v, event.body).event

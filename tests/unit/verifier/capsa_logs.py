@@ -65,6 +65,7 @@ class PlayedCapsa(PlayedTable):
                     self.now_ms = max(self.now_ms, live.deadline_ms) + self.rng.randint(0, 50)
                     self.do(ExpireCapsaClock(None, live.turn, version, self.now_ms))
                 case "move":
+                    self.now_ms += 5000  # That long the room was away.
                     self.do(MoveDeadline(live.turn, live.deadline_ms + 5000, "outage", version, self.now_ms))
                 case "propose":
                     self.do(ProposeStake(one, other, self.rng.randint(1, 50), self.now_ms))

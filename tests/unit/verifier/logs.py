@@ -220,6 +220,7 @@ class PlayedTable:
                     self.now_ms = hand.deadline_ms + self.rng.randint(0, 50)
                     self.do(ExpireClock(hand.deal.seats[hand.actor], hand.turn, version, self.now_ms))
                 case "move":
+                    self.now_ms += 5000  # That long the room was away.
                     self.do(MoveDeadline(hand.turn, hand.deadline_ms + 5000, "outage", version, self.now_ms))
                 case "sit_out":
                     self.do(SitOut(self.rng.choice(players), "player", self.now_ms))
