@@ -1,5 +1,7 @@
 """kill -9 while each kind of clock runs: after the takeover it stands as the rules say, by an event (H9, O7, CL, NK-40, CS-27)."""
 
+import pytest
+
 from diwan.core.hand.events import (
     Acted,
     AnchorAnswered,
@@ -43,6 +45,7 @@ async def with_every_clock(house):
     return {"window": window, "sets": sets, "calls": calls, "bank": bank}
 
 
+@pytest.mark.timeout(180)
 async def test_after_kill_9_every_clock_has_the_time_that_it_had_and_is_answered(postgres, database, folder):
     """O7: given any clock that runs when the service dies, when it is back, then an event gives the time since back.
 
