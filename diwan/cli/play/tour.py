@@ -28,6 +28,7 @@ from diwan.cli.play.tour_text import (
 from diwan.cli.play.words import Language, Words, typed_words
 from diwan.cli.running import program
 from diwan.client import DiwanClient, DiwanError, WatchingTournament
+from diwan.client.fair import EntrySeed
 from diwan.client.tournaments import Conditions, OwnEntry, TournamentView
 
 _LAST_HAND_SECONDS = 5.0
@@ -64,6 +65,7 @@ class Tour:
         self._is_announced_here = False
         self._view: TournamentView | None = None
         self._own: OwnEntry | None = None
+        self._seed: EntrySeed | None = None
         self._left_at = ("", 0)  # the table that the last session was at, and the version of the tournament then
         self._words = Words(language, "holdem")
         self._conditions: Conditions | None = None
@@ -133,7 +135,9 @@ class Tour:
             if not await self._is_confirmed():
                 self._say("tour_not_entered")
                 return False
-        self._own = (await self._client.tournaments.register(self._tournament_id)).own
+        seed = EntrySeed(self._tournament_id, self._client.subject)
+        entered = await self._client.tournaments.register(self._tournament_id, seed_commitment=seed.commitment)
+        self._own, self._seed = entered.own, seed
         self._say("tour_you_entered")
         return True
 
@@ -174,9 +178,17 @@ class Tour:
                 elif message.update.HasField("view"):
                     self._screen.show(change_lines(self._view, message.update.view, self._words))
                     self._view = message.update.view
+                    await self._open_seed(message.update.view)
                 self._changed.set()
         finally:
             self._changed.set()
+
+    async def _open_seed(self, view: TournamentView) -> None:
+        """Put the player's seed into the first draw where that waits for it, so that nobody can choose who sits where."""
+        seed = None if self._seed is None else self._seed.answers(view)
+        if seed is not None:
+            with contextlib.suppress(DiwanError):  # Too late: the draw was made without it, as its log says.
+                await self._client.tournaments.open_seed(self._tournament_id, seed)
 
     def _take_own(self, own: OwnEntry) -> None:
         before, self._own = self._own, own

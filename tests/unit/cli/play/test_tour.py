@@ -15,6 +15,7 @@ from diwan.api.tournament.v1 import tournament_service_pb2 as pb
 from diwan.cli.play.terminal import Screen
 from diwan.cli.play.tour import Tour
 from diwan.client import DiwanError
+from diwan.core.tournament.seeds import entry_seed_commitment
 from tests.unit.cli.play.test_session import Keys, Table
 from tests.unit.cli.play.test_tour_text import CONDITIONS, level, view
 from tests.unit.cli.play.views import OPEN, decision, own, scene
@@ -86,9 +87,14 @@ class House:
             tournament=view(level=None, phase="registering"), conditions=CONDITIONS, own=self._own
         )
 
-    async def register(self, _tournament_id):
+    async def register(self, _tournament_id, *, seed_commitment):
         self.asked.append(("register",))
+        self.committed = seed_commitment
         return pb.RegisterResponse(own=view_pb2.OwnEntry(status="registered"))
+
+    async def open_seed(self, tournament_id, seed):
+        assert entry_seed_commitment(tournament_id, self.subject, seed) == self.committed
+        self.asked.append(("open_seed",))
 
     async def unregister(self, _tournament_id):
         self.asked.append(("unregister",))
@@ -188,6 +194,20 @@ async def test_who_is_moved_is_followed_to_the_new_table_and_what_is_typed_goes_
         assert "table 2 of 2" in night.said
         await night.types("x")
         assert len(there.sent) == 1
+
+
+async def test_the_players_seed_is_put_into_the_first_draw_once():
+    """F1, F7: committed to with the entry, opened when the tournament asks."""
+    async with Night() as night:
+        await night.types("y")
+        assert night.house.asked == [("register",)]
+        for _ in range(2):
+            night.house.story.view(level=None, phase="registering", seeds_until_ms=1_000)
+            await night.settled()
+        assert night.house.asked == [("register",), ("open_seed",)]
+        night.house.story.own(status="out", place=3, place_last=3)
+        night.house.story.view(phase="finished")
+        await night.ends()
 
 
 async def test_place_and_prize_are_told_at_the_end():
