@@ -43,12 +43,12 @@ class Claims:
         """Renew leases, by stream and epoch; returns those that others own by now."""
         return epochs.keys() - await self._store.renew_leases(self.owner, epochs) if epochs else set()
 
-    async def release(self, stream_id: UUID, epoch: int) -> None:
-        """Let others claim a stream at once; where that fails, the lease runs out by itself."""
+    async def release(self, epochs: Mapping[UUID, int]) -> None:
+        """Let others claim streams at once, given by stream and epoch; where that fails, the leases run out by themselves."""
         try:
-            await self._store.release_lease(stream_id, self.owner, epoch)
+            await self._store.release_leases(self.owner, epochs)
         except Exception as error:
-            _log.warning("lease_not_released", stream=str(stream_id), error=repr(error))
+            _log.warning("leases_not_released", streams=len(epochs), error=repr(error))
 
     async def keep(self, renew: Callable[[], Awaitable[None]], take_over: Callable[[], Awaitable[None]]) -> None:
         """Renew again and again, and take over now and then, for ever, whatever becomes of the database meanwhile."""

@@ -382,10 +382,12 @@ class Tables:
     async def hand_over(self) -> None:
         """Stop all tables between two steps and let others claim them at once."""
         self._is_draining = True
-        for actor in self.live():
-            await actor.stop()
-            await self._claims.release(actor.table_id, actor.epoch)
-            self._retire(actor)
+        # A share at a time: no table is without an owner for longer than its neighbours take to stop.
+        for some in batched(self.live(), CLAIMS_A_COMMIT):
+            await asyncio.gather(*(actor.stop() for actor in some))
+            await self._claims.release({actor.table_id: actor.epoch for actor in some})
+            for actor in some:
+                self._retire(actor)
         await self._buy_ins.close()
 
 

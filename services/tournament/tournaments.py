@@ -197,8 +197,7 @@ class Tournaments:
         self._is_draining = True
         actors = self.live()
         await asyncio.gather(*(actor.stop() for actor in actors))
-        for actor in actors:
-            await self._claims.release(actor.tournament_id, actor.epoch)
+        await self._claims.release({actor.tournament_id: actor.epoch for actor in actors})
 
     async def _renew(self) -> None:
         epochs = {each: actor.epoch for each, actor in self._actors.items()}

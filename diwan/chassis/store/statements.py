@@ -117,5 +117,9 @@ returning s.stream_id
 """
 
 RELEASE: Final = """
-update stream set lease_until = null where stream_id = $1 and owner = $2 and epoch = $3 returning stream_id
+update stream s set lease_until = null
+from (select l.stream_id, l.epoch from unnest($2::uuid[], $3::bigint[]) as l(stream_id, epoch)
+      join stream using (stream_id) order by l.stream_id for no key update of stream) l
+where s.stream_id = l.stream_id and s.owner = $1 and s.epoch = l.epoch
+returning s.stream_id
 """

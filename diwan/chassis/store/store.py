@@ -159,8 +159,14 @@ class EventStore:
 
     async def release_lease(self, stream_id: UUID, owner: str, epoch: int) -> bool:
         """Let others claim a stream at once; False means that it was taken over already."""
-        row = await self.database.run(lambda c: c.fetchrow(statements.RELEASE, stream_id, owner, epoch))
-        return row is not None
+        return stream_id in await self.release_leases(owner, {stream_id: epoch})
+
+    async def release_leases(self, owner: str, epochs: Mapping[UUID, int]) -> set[UUID]:
+        """Let others claim streams at once that ``owner`` holds at these epochs; returns which those are."""
+        rows = await self.database.run(
+            lambda c: c.fetch(statements.RELEASE, owner, list(epochs), list(epochs.values()))
+        )
+        return {row["stream_id"] for row in rows}
 
 
 async def append_in(connection: Connection, append: Append) -> Appended:

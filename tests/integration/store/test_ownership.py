@@ -57,6 +57,17 @@ async def test_a_running_lease_keeps_others_out_until_it_is_released_or_ends(sto
     assert (mine.epoch, other.epoch, back.epoch) == (1, 2, 3)
 
 
+async def test_many_leases_are_released_at_once_and_the_lost_ones_left_to_their_owners(store: EventStore):
+    ids = [await created(store) for _ in range(3)]
+    epochs = {stream_id: (await claimed(store, stream_id, "me")).epoch for stream_id in ids[:2]}
+    others = await claimed(store, ids[2], "other")
+
+    assert await store.release_leases("me", epochs | {ids[2]: others.epoch, uuid4(): 1}) == set(ids[:2])
+    assert await store.release_leases("me", {ids[0]: epochs[ids[0]] + 1}) == set()
+    assert (await claimed(store, ids[0], "other")).epoch == epochs[ids[0]] + 1
+    assert await store.claim(ids[2], "me") is None
+
+
 async def test_many_leases_are_renewed_a_few_a_commit_and_the_lost_ones_named(store: EventStore, monkeypatch):
     monkeypatch.setattr(store_module, "RENEWED_AT_ONCE", 2)
     ids = [await created(store) for _ in range(3)]
