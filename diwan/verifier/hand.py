@@ -99,7 +99,8 @@ class HandCheck:
             self._take_withheld(entry)
             return
         if not isinstance(entry.event, PLAYED_EVENTS):
-            if isinstance(entry.event, StandUpRequested):
+            # Whom a host sends away decides its hand to the end (TB-3).
+            if isinstance(entry.event, StandUpRequested) and entry.event.cause != "host":
                 self._leaving.add(entry.event.seat)
             return
         if entry.command_id == self._look:

@@ -357,6 +357,22 @@ def the_room_decides_for_somebody_who_stays(one):
     return one.rehash(), version(one, at)
 
 
+@forgery("NOBODY_LEFT")
+def the_room_decides_for_somebody_whom_the_host_sent_away(one):
+    """TB-3: such a player decides the hand to its end; a host folds nobody."""
+    events = one.table.core
+    seat = events[one.find(hand.Acted, lambda event: event.decided_by == "system")].seat
+    left = [at for at, event in enumerate(events) if isinstance(event, table.StandUpRequested) and event.seat == seat]
+    for at in left:
+        one.change(at, cause="host", requested_by="hal")
+    acted = next(
+        at
+        for at, event in enumerate(events)
+        if at > left[0] and isinstance(event, hand.Acted) and (event.seat, event.decided_by) == (seat, "system")
+    )
+    return one.rehash(), version(one, acted)
+
+
 @forgery("BATCH_DIFFERS")
 def a_deadline_is_shortened(one):
     at = one.find(hand.TurnBegan)
