@@ -109,7 +109,10 @@ def _identity_text(identity: str) -> str:
 
 def _open_files() -> Finding:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    mend = f"ulimit -n {min(hard, 8192) if hard > 0 else 8192}"
+    if 0 <= hard < OPEN_FILES_MIN:
+        mend = f"this shell may not go above {hard}: start it anew, or raise the hard limit as root (limits.conf)"
+    else:
+        mend = f"ulimit -n {min(hard, 8192) if hard > 0 else 8192}"
     return Finding("open files", soft >= OPEN_FILES_MIN, f"limit {soft}, at least {OPEN_FILES_MIN} needed", mend)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, Final
 
 import typer
+from rich.cells import cell_len
 
 from diwan.chassis.access import Role
 from diwan.cli.running import DEFAULT_DATA, DataOption, as_role, first, program
@@ -44,6 +45,8 @@ def open_table(
     data: DataOption = DEFAULT_DATA,
 ) -> None:
     """Open a table; prints its id."""
+    if game not in GAMES:
+        raise typer.BadParameter(f"{game} is not played here: {', '.join(GAMES)}", param_hint="--game")
     if game == "capsa":
         config = {"name": name, "capsa": {"unit": unit}, "seats": min(seats, 4), "bots_fill": min(bots, 4)}
         _open(data, config, as_json=as_json)
@@ -76,6 +79,7 @@ def list_tables(as_json: JsonOption = False, data: DataOption = DEFAULT_DATA) ->
     tables = as_operator(data, "tables list", work)
     if not tables and not as_json:
         print(f"No table is open. Open one with: {program()} tables open NAME --bots 4")
+    longest = max([16, *(cell_len(table.config.name) for table in tables)])
     for table in tables:
         game, stakes = _game(table.config), _stakes(table.config)
         players = [seat.display_name or seat.player for seat in table.seats]
@@ -88,7 +92,8 @@ def list_tables(as_json: JsonOption = False, data: DataOption = DEFAULT_DATA) ->
             }
             print(json.dumps(line | {"players": players}, ensure_ascii=False))
         else:
-            what = f"{table.config.name:<16} {game:<8} {stakes:<8}"
+            gap = " " * (longest - cell_len(table.config.name))
+            what = f"{table.config.name}{gap} {game:<8} {stakes:<9}"
             print(f"{table.table_id}  {what} {len(players)} of {table.config.seats} seats")
             print(f"    {', '.join(players) or 'nobody yet'}")
 

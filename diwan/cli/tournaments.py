@@ -10,6 +10,7 @@ import typer
 from google.protobuf.json_format import MessageToDict
 
 from diwan.chassis.access import Role
+from diwan.cli.play.words import BETTING_GAMES
 from diwan.cli.running import DEFAULT_DATA, DataOption, as_role, first, program
 from diwan.client import DiwanClient
 from diwan.client.tournaments import Conditions, TournamentEntry, TournamentView
@@ -20,6 +21,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="JSON, one object a lin
 TournamentArgument = Annotated[str, typer.Argument(help="The tournament's id.")]
 ReasonOption = Annotated[str, typer.Option(help="Why; kept for ever.")]
 SHARES_SHOWN = 10
+KINDS = ("sit_and_go", "spin", "scheduled")
 
 
 def as_operator(data: DataOption, command: str, work: Any) -> Any:
@@ -72,6 +74,9 @@ def list_tournaments(
     data: DataOption = DEFAULT_DATA,
 ) -> None:
     """List tournaments, newest first."""
+    for given, known, option in ((kind, KINDS, "--kind"), (game, BETTING_GAMES, "--game")):
+        if given and given not in known:
+            raise typer.BadParameter(f"{given} is none of {', '.join(known)}", param_hint=option)
     phases = ("announced", "registering", "seating", "playing", "paying", "finished") if is_all else ()
     wanted: dict[str, Any] = {"kinds": [kind] if kind else [], "games": [game] if game else [], "phases": phases}
 
@@ -79,7 +84,9 @@ def list_tournaments(
         return await first(limit, client.tournaments.found(page_size=min(limit, 100), **wanted))
 
     entries = as_operator(data, "list", work)
-    if not entries and not as_json:
+    if not entries and not as_json and (kind or game):
+        print("No tournament fits.")
+    elif not entries and not as_json:
         print(f"No tournament is announced. Announce one with: {program()} tournaments create sit_and_go_6")
     for entry in entries:
         if as_json:

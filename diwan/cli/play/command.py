@@ -12,7 +12,7 @@ from diwan.cli.play.around import Ending
 from diwan.cli.play.finding import bots_are_there, chips_to_bring, find_table, kept_seat, practice_config
 from diwan.cli.play.look import Look
 from diwan.cli.play.session import Session
-from diwan.cli.play.terminal import Screen
+from diwan.cli.play.terminal import Screen, can_write
 from diwan.cli.play.terms import terms_lines
 from diwan.cli.play.tour import Tour
 from diwan.cli.play.words import GAMES, Language, Words
@@ -40,12 +40,16 @@ def play(
 ) -> None:
     """Sit down against bots and play any of the five games from the keyboard; ? helps there.
 
-    The first time your account gets the starting grant of chips. A house must run: `diwan up` in another terminal.
+    The first time your account gets the starting grant of chips. A house must run: `up` in another terminal.
     """
     if game not in GAMES:
         raise typer.BadParameter(f"{game} is not played here: {', '.join(GAMES)}", param_hint="--game")
     if lang not in LANGUAGES:
         raise typer.BadParameter(f"{lang} is not spoken here: {', '.join(LANGUAGES)}", param_hint="--lang")
+    if lang == "ar" and not can_write("نعم"):
+        raise typer.BadParameter(
+            "this terminal writes no Arabic: use a UTF-8 locale, or PYTHONUTF8=1", param_hint="--lang"
+        )
     if table and tournament:
         raise typer.BadParameter("either a table or a tournament", param_hint="--tournament")
     language: Literal["en", "ar"] = "ar" if lang == "ar" else "en"

@@ -107,6 +107,13 @@ def parse_stake(word: str, rest: Sequence[str], scene: Scene, words: Words) -> C
     if kind == "stake":
         return Stake("propose", seat, numbers[1])
     if kind == "end":
-        return Stake("end", seat)
+        return Stake("end", seat) if _has_stake_with(seat, scene) else Unclear(words("stake_no_end", seat=seat))
     offers = [offer for offer in scene.table.capsa.offers if offer.seat == seat and offer.other == scene.seat]
     return Stake("accept", seat, offers[0].unit) if offers else Unclear(words("stake_none", seat=seat))
+
+
+def _has_stake_with(seat: int, scene: Scene) -> bool:
+    """Say whether a stake with a seat is agreed, or offered by either of the two."""
+    capsa, pair = scene.table.capsa, {seat, scene.seat}
+    is_offered = any({offer.seat, offer.other} == pair for offer in capsa.offers)
+    return is_offered or any({unit.a, unit.b} == pair for unit in capsa.pair_units)

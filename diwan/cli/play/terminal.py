@@ -125,6 +125,15 @@ class _Lent:
         self._shared.tell(None)
 
 
+def can_write(text: str) -> bool:
+    """Say whether standard output has the letters of a text."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def folded(line: str | Text, columns: int) -> list[Text]:
     """Return a line as lines that fit a terminal, broken between choices where it has some, else between words.
 

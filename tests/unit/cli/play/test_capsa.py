@@ -137,6 +137,10 @@ def test_stakes_of_pairs_are_offered_accepted_and_ended():
     assert read("stake 1 50", at) == Stake("propose", 1, 50)
     assert read("accept 1", at) == Stake("accept", 1, 50)
     assert read("end 1", at) == Stake("end", 1)
+    assert read("end 2", at) == Unclear("There is no stake of your own with seat 2.")
+    agreed = capsa_scene()
+    agreed.table.capsa.pair_units.add(a=0, b=2, unit=50)
+    assert read("end 2", agreed) == Stake("end", 2)
     assert read("accept 0", at) == Unclear("Seat 0 offers you no stake.")
     assert read("stake 1", at).message.startswith("stake SEAT CHIPS offers")
 
