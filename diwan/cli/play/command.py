@@ -106,10 +106,10 @@ class Visit:
             table_id, is_own = await self._find_or_open(game, balance)
         words = Words(self._language, game)
         look = Look(words, self._screen.has_symbols, self._screen.is_terminal and self._screen.has_symbols)
-        terms = await self._client.tables.conditions(table_id)
-        self._screen.show(terms_lines(terms, words))
         ending = Ending.LEFT
         try:
+            terms = await self._client.tables.conditions(table_id)
+            self._screen.show(terms_lines(terms, words))
             if is_own:
                 await self._wait_for_bots(table_id, terms, words)
             await self._sit_down(table_id, terms, words, balance)

@@ -34,6 +34,7 @@ from diwan.client.tournaments import Conditions, OwnEntry, TournamentView
 _LAST_HAND_SECONDS = 5.0
 """So long the last hand may still be told after the tournament has said that it is over."""
 
+_OPENS_SECONDS = 10.0
 _SCHEDULED_STARTS_IN_MS = 60_000
 _IN = frozenset({"requested", "registered", "playing", "busted"})
 
@@ -63,6 +64,7 @@ class Tour:
         self._changed = asyncio.Event()
         self._tournament_id = ""
         self._is_announced_here = False
+        self._is_replaced = False
         self._view: TournamentView | None = None
         self._own: OwnEntry | None = None
         self._seed: EntrySeed | None = None
@@ -84,12 +86,12 @@ class Tour:
         try:
             if await self._is_entered(found.own if found.HasField("own") else None, balance):
                 await self._follow()
-        except DiwanError:
-            is_leaving = False  # Nothing can be asked for any more.
+        except DiwanError as error:
+            is_leaving = error.is_from_server  # Else nothing can be asked for any more.
             raise
         finally:
             self._keyboard.close()
-            if is_leaving and not is_settled(self._view, self._own):
+            if is_leaving and not self._is_replaced and not is_settled(self._view, self._own):
                 await self._go()
 
     # ---- Entering ----------------------------------------------------------------------------------------------------
@@ -114,6 +116,11 @@ class Tour:
 
     async def _is_house_short(self, tournament_id: str) -> bool:
         """Say whether a tournament was called off because the house cannot pay what it promises: it sets that aside first."""
+        with contextlib.suppress(TimeoutError):
+            return await asyncio.wait_for(self._is_called_off(tournament_id), _OPENS_SECONDS)
+        return False  # It opens later.
+
+    async def _is_called_off(self, tournament_id: str) -> bool:
         async with self._client.tournaments.watch(tournament_id) as story:
             async for message in story:
                 view = message.update.view
@@ -138,7 +145,7 @@ class Tour:
         seed = EntrySeed(self._tournament_id, self._client.subject)
         entered = await self._client.tournaments.register(self._tournament_id, seed_commitment=seed.commitment)
         self._own, self._seed = entered.own, seed
-        self._say("tour_you_entered")
+        self._say("tour_requested" if self._own.status == "requested" else "tour_you_entered")
         return True
 
     async def _is_confirmed(self) -> bool:
@@ -161,6 +168,9 @@ class Tour:
             try:
                 while not is_settled(self._view, self._own) and not reading.done():
                     if not await self._stay():
+                        return
+                    if self._own is not None and self._own.status == "none":
+                        self._say("tour_refused")
                         return
                 if reading.done():
                     await reading
@@ -194,6 +204,8 @@ class Tour:
         before, self._own = self._own, own
         if own.is_moving and (before is None or not before.is_moving):
             self._say("tour_moving")
+        elif own.status == "registered" and before is not None and before.status == "requested":
+            self._say("tour_you_entered")
         elif own.status == "busted" and (before is None or before.status != "busted"):
             self._say("tour_busted")
 
@@ -207,6 +219,7 @@ class Tour:
         self._left_at = (own.table_id, own.version)
         if self._own is not None and self._own.table_id == own.table_id:
             self._left_at = (own.table_id, self._own.version)
+        self._is_replaced = ending is Ending.REPLACED
         return ending is Ending.SEAT_GONE
 
     async def _sit(self, table_id: str) -> Ending:

@@ -61,6 +61,7 @@ class House:
         self.story, self.asked, self.seats = Story(), [], {}
         self._own = view_pb2.OwnEntry(status=status)
         self.has_begun = False
+        self.answer, self.refusal = "registered", None
 
     async def open_account(self):
         return SimpleNamespace(account=SimpleNamespace(balance=5000))
@@ -90,7 +91,9 @@ class House:
     async def register(self, _tournament_id, *, seed_commitment):
         self.asked.append(("register",))
         self.committed = seed_commitment
-        return pb.RegisterResponse(own=view_pb2.OwnEntry(status="registered"))
+        if self.refusal is not None:
+            raise self.refusal
+        return pb.RegisterResponse(own=view_pb2.OwnEntry(status=self.answer))
 
     async def open_seed(self, tournament_id, seed):
         assert entry_seed_commitment(tournament_id, self.subject, seed) == self.committed
@@ -260,6 +263,38 @@ async def test_leaving_in_play_is_asked_about_once_and_tells_how_to_come_back():
         await night.types("q")
         await night.ends()
         assert f"play --tournament {ID} --name amal" in night.said
+
+
+async def test_another_device_plays_on_and_nothing_is_given_back():
+    async with Night(status="playing") as night:
+        await night.is_seated_at("t1", 1)
+        night.house.seats["t1"].breaks(DiwanError("REPLACED", code=grpc.StatusCode.ABORTED))
+        await night.ends()
+        assert "Your seat was opened on another device" in night.said
+        assert "You go" not in night.said
+        assert night.house.asked == []
+
+
+async def test_an_entry_that_the_wallet_has_not_answered_is_told_as_that_and_refused_later():
+    async with Night() as night:
+        night.house.answer = "requested"
+        await night.types("y")
+        assert "the wallet has not answered yet" in night.said
+        assert "You are in." not in night.said
+        night.house.story.own(status="none", version=2)
+        await night.ends()
+        assert "You are not in: the entry was refused" in night.said
+
+
+async def test_what_was_announced_for_an_entry_that_is_refused_is_called_off():
+    async with Night("sit_and_go_6") as night:
+        night.house.refusal = DiwanError(
+            "ENTRY_REFUSED", {}, "Not enough chips.", code=grpc.StatusCode.FAILED_PRECONDITION
+        )
+        await night.types("y")
+        with pytest.raises(DiwanError, match="ENTRY_REFUSED"):
+            await night.ends()
+        assert night.house.asked[-1] == ("cancel", "its player left before it began")
 
 
 async def test_levels_are_told_while_waiting():
