@@ -109,13 +109,15 @@ def continue_moves(batch: Batch, table_no: int) -> None:
     if table is None or table.status not in {"open", "breaking"} or not table.is_idle:
         return
     for number in table.leaving:
-        if batch.state.moves[number].phase == "choosing":
-            _choose_mover(batch, batch.state.moves[number])
+        move = batch.state.moves[number]
+        if move.phase == "choosing" and move.is_confirmed_by(table):
+            _choose_mover(batch, move)
     if any(batch.state.entrants[sitter.player].removal for sitter in table.sitters):
         return  # Whoever is removed there would change who has which blind.
     for number in table.arriving:
-        if batch.state.moves[number].phase == "placing":
-            _choose_seat(batch, batch.state.moves[number])
+        move = batch.state.moves[number]
+        if move.phase == "placing" and move.is_confirmed_by(table):
+            _choose_seat(batch, move)
 
 
 def _choose_mover(batch: Batch, move: Move) -> None:

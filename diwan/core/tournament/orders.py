@@ -271,7 +271,7 @@ def _mode_orders(state: TournamentState, table: TableState) -> Iterator[TableOrd
     if state.clock.clock_no > table.clock_no:
         yield SetClock(number, table_id, state.clock)
     mode = wanted_mode(state, table)
-    if mode != table.mode:
+    if mode != table.mode or (mode == "on_grant" and _is_to_confirm(state, table)):
         yield SetStartMode(number, table_id, table.start_no + 1, mode)
     if table.round_done < table.round_no:
         if table.clock_no == state.clock.clock_no and not table.held_hand_no:
@@ -310,6 +310,15 @@ def wanted_mode(state: TournamentState, table: TableState) -> StartMode:
     if any(_holds_target(state.moves[number]) for number in table.arriving):
         return "on_grant"
     return "automatic"
+
+
+def _is_to_confirm(state: TournamentState, table: TableState) -> bool:
+    """Say whether a choice waits for a table that stands still as far as is known: it may just be told to deal."""
+    leaving = [state.moves[number] for number in table.leaving]
+    arriving = [state.moves[number] for number in table.arriving]
+    waiting = [move for move in leaving if move.phase == "choosing"]
+    waiting += [move for move in arriving if move.phase == "placing"]
+    return table.is_idle and any(not move.is_confirmed_by(table) for move in waiting)
 
 
 def _holds_target(move: Move) -> bool:

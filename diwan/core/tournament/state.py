@@ -156,6 +156,11 @@ class Move(Struct, frozen=True):
     stack: Chips = 0
     destellos: int = 0
     time_bank_ms: int | None = None  # None: whole
+    start_no: int = 0  # of the table that is to stand still for the next choice, before it was asked to
+
+    def is_confirmed_by(self, table: TableState) -> bool:
+        """Whether a table has stood still since it was wanted to: what was ordered before may be on its way to it."""
+        return table.is_idle and table.start_no > self.start_no
 
 
 class Pending(Struct, frozen=True):

@@ -407,6 +407,33 @@ def test_an_all_in_waits_until_every_table_has_finished_or_waits_too():
     assert {order.table_no for order in released} == {first, second}
 
 
+def test_nobody_and_no_seat_is_chosen_before_the_table_has_said_anew_that_it_stands_still():
+    """TDA R11-A: it may just have been told to deal, and a hand that begins meanwhile would change who has which blind."""
+    rules = FloorRules(hand_for_hand_within=16)
+    payout = Payout(table="shares", shares=(60_000, 40_000))
+    floor = Floor(scheduled(size=6, entries=START, payout=payout, floor=rules), 18)
+    while floor.state.left > 13:  # all of them at the first table
+        running = floor.state.hand_for_hand
+        for number in running.tables:
+            out = [floor.players_at(number)[0]] if number == running.tables[0] else []
+            floor.hand(number, out=out, obey=False)
+        floor.obey()
+    orders = {event.move_no: event for event in floor.told(e.BalancingOrdered)}
+    told = floor.events
+
+    def said_between(table_no, first, last):
+        between = told[told.index(first) : told.index(last)]
+        return any(isinstance(event, e.StartModeSet) and event.table_no == table_no for event in between)
+
+    movers, seats = floor.told(e.MoverChosen), floor.told(e.SeatChosen)
+    assert movers
+    assert seats
+    assert all(said_between(orders[each.move_no].from_table, orders[each.move_no], each) for each in movers)
+    released = {each.move_id: each for each in floor.told(e.EntrantReleased)}
+    ids = {each.move_no: each.move_id for each in movers}
+    assert all(said_between(each.table_no, released[ids[each.move_no]], each) for each in seats)
+
+
 def test_hand_for_hand_ends_with_the_bubble_and_tables_deal_by_themselves_again():
     floor = bubble()
     while floor.state.hand_for_hand is not None:

@@ -209,8 +209,9 @@ def moves_changed(state: TournamentState, event: MovesEvent) -> TournamentState:
     """Record a step of a move."""
     match event:
         case BalancingOrdered():
-            move = Move(event.move_no, "", "balance", event.from_table, event.to_table, "choosing", event.rule)
             source, target = state.tables[event.from_table], state.tables[event.to_table]
+            move = Move(event.move_no, "", "balance", event.from_table, event.to_table, "choosing", event.rule)
+            move = replace(move, start_no=source.start_no)
             state = put_table(state, replace(source, leaving=(*source.leaving, event.move_no)))
             state = put_table(state, replace(target, arriving=(*target.arriving, event.move_no)))
             return _put_move(state, move)
@@ -234,7 +235,9 @@ def _redirected(state: TournamentState, event: MoveRedirected) -> TournamentStat
     after = state.tables[event.to_table]
     state = put_table(state, replace(after, arriving=(*after.arriving, event.move_no)))
     phase = "placing" if move.phase == "seating" else move.phase
-    moved = replace(move, to_table=event.to_table, seat=NO_SEAT, phase=phase, purpose="balance")
+    moved = replace(
+        move, to_table=event.to_table, seat=NO_SEAT, phase=phase, purpose="balance", start_no=after.start_no
+    )
     return drained(_put_move(state, moved), move.to_table)
 
 
@@ -293,7 +296,10 @@ def _released(state: TournamentState, table: TableState, event: EntrantReleased)
     phase = "seating" if move.seat != NO_SEAT else "placing"
     state = put_table(state, replace(table, leaving=without(table.leaving, move.move_no)))
     kept = event.destellos if _keeps_destellos(state) else 0
-    move = replace(move, phase=phase, stack=event.stack, destellos=kept, time_bank_ms=event.time_bank_ms)
+    start_no = state.tables[move.to_table].start_no
+    move = replace(
+        move, phase=phase, stack=event.stack, destellos=kept, time_bank_ms=event.time_bank_ms, start_no=start_no
+    )
     return _put_move(state, move)
 
 
@@ -310,7 +316,8 @@ def _gone(state: TournamentState, table: TableState) -> TournamentState:
         sitter = table.sitter(move.player)
         if sitter is not None:
             phase = "seating" if move.seat != NO_SEAT else "placing"
-            state = _put_move(state, replace(move, phase=phase, stack=sitter.stack))
+            start_no = state.tables[move.to_table].start_no
+            state = _put_move(state, replace(move, phase=phase, stack=sitter.stack, start_no=start_no))
     for sitter in table.sitters:
         entrant = replace(state.entrants[sitter.player], table_no=0, seat=NO_SEAT)
         state = replace(state, entrants=state.entrants.put(sitter.player, entrant))
