@@ -114,6 +114,8 @@ def continue_moves(batch: Batch, table_no: int) -> None:
             _choose_mover(batch, move)
     if any(batch.state.entrants[sitter.player].removal for sitter in table.sitters):
         return  # Whoever is removed there would change who has which blind.
+    if batch.state.tables[table_no].leaving:
+        return  # And so would whoever is still to leave.
     for number in table.arriving:
         move = batch.state.moves[number]
         if move.phase == "placing" and move.is_confirmed_by(table):

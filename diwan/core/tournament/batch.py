@@ -8,7 +8,7 @@ from typing import Final
 from diwan.core.fairness import NO_SEEDS, draw, draw_order
 from diwan.core.fairness.material import Seeds
 from diwan.core.tournament.commands import Chance
-from diwan.core.tournament.events import Drawn, TournamentEvent
+from diwan.core.tournament.events import Drawn, MoveCancelled, TournamentEvent
 from diwan.core.tournament.evolve import evolve
 from diwan.core.tournament.seeds import seeds_of_first_draw
 from diwan.core.tournament.state import TournamentState
@@ -44,6 +44,9 @@ class Batch:
         if len(self._events) >= EVENTS_MAX:
             raise RuntimeError(f"a command that has no end: {self._events[-1]}")
         for event in events:
+            if isinstance(event, MoveCancelled):
+                move = self.state.moves[event.move_no]
+                self.touched.update({move.from_table, move.to_table})
             self.state = evolve(self.state, event)
             self._events.append(event)
             table_no = getattr(event, "table_no", 0)
