@@ -17,7 +17,7 @@ from diwan.core.table.events import CarriedPotReturned, MatchEnded, MatchStarted
 from diwan.core.table.hosting.events import HostingEvent, SettingsChanged
 from diwan.core.table.tournament.events import TournamentTableEvent
 from diwan.core.table.waiting.events import WaitingEvent
-from diwan.core.tournament.events import TournamentEvent
+from diwan.core.tournament.events import EntryRequested, SeedOpened, SeedsAsked, TournamentCreated, TournamentEvent
 from diwan.verifier import verify_stream
 from diwan.wire.events import encode, kind_name, type_id_of
 
@@ -32,11 +32,13 @@ LEDGER_EVENTS = Path(__file__).with_name("events_ledger_v1.json")
 WAITING_EVENTS = Path(__file__).with_name("events_waiting_v1.json")
 TOURNAMENT_EVENTS = Path(__file__).with_name("events_tournament_table_v1.json")
 FLOOR_EVENTS = Path(__file__).with_name("events_tournament_v1.json")
+SEED_EVENTS = Path(__file__).with_name("events_seeds_v1.json")
 LOG = Path(__file__).with_name("log_v1.json")
 KINDS = (*get_args(HandEvent.__value__), *get_args(TableOnlyEvent.__value__), LedgerCommitted)
 CAPSA_KINDS = (*get_args(CapsaOnlyEvent.__value__), *get_args(StakeEvent.__value__))
 WAITING_KINDS = get_args(WaitingEvent.__value__)
 TOURNAMENT_KINDS = (*get_args(TournamentTableEvent.__value__), RunoutHeld, RunoutReleased)
+SEED_KINDS = (SeedsAsked, SeedOpened)
 FLOOR_KINDS = get_args(TournamentEvent.__value__)
 HOSTING_KINDS = get_args(HostingEvent.__value__)
 NONCE = bytes(range(16))
@@ -118,6 +120,11 @@ def written_floor_events() -> dict:
     return written_events(FLOOR_KINDS)
 
 
+def written_seed_events() -> dict:
+    """Seeds of a tournament's first draw, which came to schema 1 later: events of their own, and terms."""
+    return written_events((*SEED_KINDS, TournamentCreated, EntryRequested))
+
+
 def written_events(kinds: tuple[type, ...] = KINDS) -> dict:
     from tests.unit.wire.strategies import reveal_of
 
@@ -160,6 +167,7 @@ def main() -> None:
         (WAITING_EVENTS, written_waiting_events),
         (TOURNAMENT_EVENTS, written_tournament_events),
         (FLOOR_EVENTS, written_floor_events),
+        (SEED_EVENTS, written_seed_events),
         (LOG, written_log),
     ):
         if not path.exists():
