@@ -106,15 +106,17 @@ class Target:
             tournaments = [(await host.tournaments.create("sit_and_go_6")).tournament.tournament_id for _ in range(2)]
             self.doomed_tournament = tournaments.pop()
 
+            hands = []
+
             async def has_played():
-                return (await host.tables.get(table_id)).hand.hand_no > 1
+                hands[:] = [hand.hand_id async for hand in host.tables.hands(table_id=table_id) if hand.last_version]
+                return bool(hands)
 
             await until("a hand is played", has_played)
-            hand_id = [hand.hand_id async for hand in host.tables.hands(table_id=table_id)][-1]
         names = {
             "table_id": table_id,
             "tournament_id": tournaments.pop(),
-            "hand_id": hand_id,
+            "hand_id": hands[-1],
             "player": "mallory",
             "sitting": str(uuid4()),
             "code": "top_up",

@@ -343,9 +343,11 @@ async def test_notices_are_told_from_the_first_cursors_on(house, cursor):
         table_id = await house.create()
         ann = someone("ann")
         await house.sit(table_id, ann)
-        async with client.tables.notices(players=(ann,), after_cursor=cursor, patience_seconds=0) as notices:
-            async with asyncio.timeout(5):
-                assert (await anext(notices)).player == ann
+        # From the beginning first: then there are that many cursors, also where no other test has played here before.
+        for after in (0, cursor):
+            async with client.tables.notices(players=(ann,), after_cursor=after, patience_seconds=0) as notices:
+                async with asyncio.timeout(5):
+                    assert (await anext(notices)).player == ann
 
 
 NAMES = ("a\u202eb", "a\nb", "]: (", "a\x00b", "x" * 10_000, "\u2066", "\ud7ff\u0600", "   ")
