@@ -9,8 +9,9 @@ from uuid import UUID
 
 import structlog
 
+from diwan.chassis.database import DATABASE_TROUBLE, is_own_fault
 from diwan.chassis.ids import uuid4_of
-from diwan.chassis.store.errors import BrokenChain, Conflict, ConflictKind, UnknownOutcome
+from diwan.chassis.store.errors import BrokenChain, Conflict, ConflictKind, Overloaded, UnknownOutcome
 from diwan.chassis.store.records import Append, Claim, NewEvent, StoredEvent
 from diwan.chassis.store.store import EventStore
 from diwan.core.decider import Rejected
@@ -55,7 +56,8 @@ class OwnedStream:
         """Store a batch and return it as stored; ``reveal`` proves the cards that its events turn up.
 
         ``meanwhile`` may be called with what it is going to be, to make ready what is said of it once it is stored.
-        Raises `Lost`, `Conflict` (the command was recorded before) or `Overloaded`; then nothing was stored.
+        Raises `Conflict` (the command was recorded before) or `Overloaded`: nothing was stored; `Lost`: nothing either, or
+        nobody can say until the stream is claimed again.
         """
         append = Append(
             stream_id=self.stream_id,
@@ -97,12 +99,20 @@ class OwnedStream:
                 raise
             except BrokenChain as error:
                 raise Lost(str(error)) from None
+            except Overloaded as busy:
+                if not in_doubt:
+                    raise
+                # Nothing of this attempt was stored, but the one in doubt may be, or may yet be: a claim waits for its
+                # row and shuts it out.
+                raise Lost(f"an append in doubt cannot be asked about: {busy}") from None
 
     async def _holds(self, event: StoredEvent) -> bool:
         while True:
             try:
                 found = await self._store.read(self.stream_id, event.version - 1, 1)
-            except (OSError, TimeoutError) as error:
+            except DATABASE_TROUBLE as error:
+                if is_own_fault(error):
+                    raise
                 _log.warning("log_unreadable", **self._which(), error=repr(error))
                 await asyncio.sleep(RETRY_SECONDS)
                 continue

@@ -3,14 +3,17 @@
 import asyncio
 import contextlib
 import time
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
+from asyncpg import CannotConnectNowError, InterfaceError
 
 from diwan.api.table.v1.table_service_pb2 import PlayResponse
 from diwan.api.table.v1.view_pb2 import SEAT_STATUS_SITTING_OUT, TableView
 from diwan.chassis.clock import DatabaseClock
 from diwan.chassis.store import Appended, Claim, Conflict, ConflictKind, Overloaded, UnknownOutcome
+from diwan.chassis.store.batch import chain_of
 from diwan.core.decider import Rejected
 from diwan.core.evaluation import evaluate
 from diwan.core.hand.commands import Act, ExpireClock
@@ -123,6 +126,38 @@ async def test_an_append_in_doubt_is_made_again_until_it_is_certain(table):
     answer = await sitting_out(table)
     assert table.state.seat(0).is_sitting_out
     assert answer.first_version == table.state.version
+    assert table.reclaimed == []
+
+
+async def test_an_append_in_doubt_that_a_busy_store_cannot_be_asked_about_is_decided_by_a_claim(table):
+    """D9: `Overloaded` says of its own attempt alone that nothing was stored; the one before may have been."""
+    table.store.troubles = [UnknownOutcome("silence"), Overloaded("its row stays locked")]
+    await sitting_out(table)
+    assert (table.reclaimed, table.epoch) == ([1], 2)
+    assert table.state.seat(0).is_sitting_out
+
+
+@pytest.mark.parametrize("trouble", [TimeoutError(), CannotConnectNowError("starting up"), InterfaceError("closed")])
+async def test_an_append_in_doubt_is_asked_about_until_the_log_can_be_read(table, trouble):
+    """D9: a database that restarts again just then is asked once more, and the request keeps its answer."""
+    store, troubles = table.store, [trouble]
+    store.troubles = [UnknownOutcome("silence"), conflict(ConflictKind.DUPLICATE_COMMAND, table)]
+    appending = store.append
+
+    async def append(append, meanwhile=None):
+        digest = chain_of(append)[-1]
+        store.tried = [SimpleNamespace(hash=digest)]
+        return await appending(append, meanwhile)
+
+    async def read(*_):
+        if troubles:
+            raise troubles.pop()
+        return store.tried
+
+    store.append, store.read = append, read
+    answer = await sitting_out(table)
+    assert answer.first_version == table.state.version
+    assert table.state.seat(0).is_sitting_out
     assert table.reclaimed == []
 
 
