@@ -108,11 +108,12 @@ returning s.stream_id, s.epoch, s.version, s.head_hash, s.recorded_at_ms,
           (extract(epoch from clock_timestamp()) * 1000)::bigint as database_now_ms
 """
 
+# Not one that was released: whoever hands streams over renews the others meanwhile.
 RENEW: Final = """
 update stream s set lease_until = clock_timestamp() + $2
 from (select l.stream_id, l.epoch from unnest($3::uuid[], $4::bigint[]) as l(stream_id, epoch)
       join stream using (stream_id) order by l.stream_id for no key update of stream) l
-where s.stream_id = l.stream_id and s.owner = $1 and s.epoch = l.epoch
+where s.stream_id = l.stream_id and s.owner = $1 and s.epoch = l.epoch and s.lease_until is not null
 returning s.stream_id
 """
 

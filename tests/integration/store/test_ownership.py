@@ -68,6 +68,16 @@ async def test_many_leases_are_released_at_once_and_the_lost_ones_left_to_their_
     assert await store.claim(ids[2], "me") is None
 
 
+async def test_a_released_lease_is_not_renewed_by_who_released_it(store: EventStore):
+    """A renewal on its way while streams are handed over would keep their next owner out for a whole lease."""
+    ids = [await created(store) for _ in range(2)]
+    epochs = {stream_id: (await claimed(store, stream_id, "me")).epoch for stream_id in ids}
+    await store.release_leases("me", {ids[0]: epochs[ids[0]]})
+
+    assert await store.renew_leases("me", epochs) == {ids[1]}
+    await claimed(store, ids[0], "other")
+
+
 async def test_many_leases_are_renewed_a_few_a_commit_and_the_lost_ones_named(store: EventStore, monkeypatch):
     monkeypatch.setattr(store_module, "RENEWED_AT_ONCE", 2)
     ids = [await created(store) for _ in range(3)]
