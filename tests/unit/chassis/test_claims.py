@@ -23,10 +23,10 @@ class Store:
             raise OSError("away")
         return self.ours & epochs.keys()
 
-    async def release_lease(self, stream_id, owner, epoch):
+    async def release_leases(self, owner, epochs):
         if self.is_away:
             raise OSError("away")
-        self.released.append((stream_id, owner, epoch))
+        self.released.append((owner, epochs))
 
 
 def leased_to(owner, *, is_leased=True):
@@ -54,11 +54,11 @@ async def test_a_lease_that_cannot_be_given_back_keeps_nobody_from_ending():
     claims = Claims(store, "table-1")
 
     store.is_away = True
-    await claims.release(ONE, 3)
+    await claims.release({ONE: 3})
     store.is_away = False
-    await claims.release(OTHER, 4)
+    await claims.release({OTHER: 4})
 
-    assert store.released == [(OTHER, claims.owner, 4)]
+    assert store.released == [(claims.owner, {OTHER: 4})]
 
 
 async def test_claims_are_kept_up_whatever_becomes_of_the_database(monkeypatch):
