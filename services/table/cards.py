@@ -79,7 +79,10 @@ class HandCards:
         self._ahead = hand_no, asyncio.create_task(self._kept_ahead(hand_no, epoch), name=name)
 
     async def commit(self, hand_no: int, epoch: int) -> bytes:
-        """Choose and keep a hand's secret; return its commitment, which may be logged from now on (F1)."""
+        """Choose and keep a hand's secret; return its commitment, which may be logged from now on (F1).
+
+        Raises `DeckLost` where the vault has had one that is destroyed by now: the hand can have no other.
+        """
         ahead, self._ahead = self._ahead, None
         secret = await ahead[1] if ahead is not None and ahead[0] == hand_no else None
         if secret is None:
@@ -105,7 +108,7 @@ class HandCards:
             if error.reason != "HAND_HAS_SECRET":
                 raise
             # Kept ahead, or before a crash, or by a former owner, and never logged.
-            secret = await self._vault.get(hand_id)
+            secret = await self._standing(hand_id)
         return secret
 
     async def prepare(self, hand_no: int, commitment: bytes, seeds: Seeds) -> CommittedDeck:
@@ -166,17 +169,20 @@ class HandCards:
         hand_id = hand_id_of(self.table_id, hand_no)
         secret = self._secrets.get(hand_no)
         if secret is None:
-            try:
-                secret = await self._vault.get(hand_id)
-            except VaultError as error:
-                if error.reason not in _GONE:
-                    # A wrong key file must not cost a hand: the table is held back until it is right.
-                    raise
-                raise DeckLost(str(error)) from None
-            self._secrets[hand_no] = secret
+            secret = self._secrets[hand_no] = await self._standing(hand_id)
         if secret_commitment(hand_id, secret) != commitment:
             raise DeckLost("the secret is not the one that was committed to")
         return secret
+
+    async def _standing(self, hand_id: str) -> Secret:
+        """Return the secret that the vault has for a hand; one that is gone stays gone, however often it is asked for."""
+        try:
+            return await self._vault.get(hand_id)
+        except VaultError as error:
+            if error.reason not in _GONE:
+                # A wrong key file must not cost a hand: the table is held back until it is right.
+                raise
+            raise DeckLost(str(error)) from None
 
 
 class _AtNeed(Mapping[int, Card]):

@@ -217,6 +217,21 @@ async def test_a_new_owner_goes_on_with_the_secret_that_the_former_one_kept_ahea
     assert [epoch for _, epoch in vault.kept.values()] == [1]
 
 
+@pytest.mark.parametrize(("why", "found"), [("DAY_DESTROYED", DeckLost), ("WRAPPED_SECRET_DAMAGED", VaultError)])
+async def test_a_secret_kept_ahead_and_destroyed_before_its_hand_is_lost_and_one_out_of_reach_is_not(why, found):
+    """H9: a table closes with all chips back where no hand can ever begin; it waits for what may come back."""
+    vault = Keeping()
+    HandCards(UUID(TABLE_ID), vault).keep_ahead(3, 1)
+    await asyncio.sleep(0)
+
+    async def get(_hand_id):
+        raise VaultError(why, "not here")
+
+    vault.get = get
+    with pytest.raises(found):
+        await HandCards(UUID(TABLE_ID), vault).commit(3, 2)
+
+
 async def test_a_hand_whose_deck_turns_out_to_be_another_is_voided_when_a_card_is_needed():
     """H9, S5: chips go back, and the player who came for hole cards has seen none."""
     table, store, listener = running_table(), Store(), Ended()
