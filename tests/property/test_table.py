@@ -158,6 +158,8 @@ class Story:
 
     def time_out(self):
         table, clock = self.table, open_clock(self.table.state.hand)
+        if clock is None:
+            return  # A tournament's table may hold a board: nobody is waited for.
         if self.chance.random() < 0.2:
             deadline_ms = clock.deadline_ms + self.chance.randrange(9000)
             table.when(MoveDeadline(clock.turn, deadline_ms, "outage", table.state.version, table.now))
