@@ -153,7 +153,11 @@ class Board[Notice: ForPlayer, Response](ABC):
             if len(self._pages) > self._pages_kept:
                 self._pages.popitem(last=False)
         # One follower that goes away ends the reading for nobody else.
-        return await asyncio.shield(task)
+        page = await asyncio.shield(task)
+        if page.last_seq < key[1] and self._pages.get(key) is task:
+            # The feed held less than the projections know: whoever looks again must see what has come since.
+            del self._pages[key]
+        return page
 
     async def _read(self, after: int, upto: int) -> Page[Notice]:
         events = [each for each in await self._feed.read(after, upto - after) if each.global_seq <= upto]
