@@ -163,8 +163,9 @@ DUEL = TournamentConfig(
     starting_stack=40,
     ladder=Ladder(levels=(Level(small_blind=10, big_blind=20, duration_ms=600_000),)),
     bots=BotTerms(up_to=1, after_ms=0),
-    tables=TableTerms(pause_ms=1),
-    first_hand_ms=0,
+    # Time for the player's stream to be there: who is away is dealt in, and two blinds are all there is.
+    tables=TableTerms(pause_ms=1_000),
+    first_hand_ms=4_000,
 )
 
 
