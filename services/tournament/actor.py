@@ -21,8 +21,9 @@ from diwan.chassis.ids import internal_id_of
 from diwan.chassis.keyfile import VaultError
 from diwan.chassis.store import Conflict, EventStore, Lost, Overloaded, StoredEvent
 from diwan.core.decider import Rejected
+from diwan.core.tournament.batch import NeedsChance
 from diwan.core.tournament.commands import Enter, Tick, TournamentCommand
-from diwan.core.tournament.decide import advance
+from diwan.core.tournament.decide import Step, advance
 from diwan.core.tournament.events import TournamentEvent
 from diwan.core.tournament.registration import free_places
 from diwan.core.tournament.state import TournamentState
@@ -170,6 +171,10 @@ class Actor:
         self._mailbox.put(ask)
         return await ask.answer
 
+    def has_answered(self, request: Request) -> bool:
+        """Say whether this request's answer is remembered here, so that nothing has to be asked of anybody for it."""
+        return self._answers.again(request.command_id, request.request_hash) is not None
+
     def wake(self) -> None:
         """Look soon at what is due."""
         self._mailbox.put(None)
@@ -233,7 +238,7 @@ class Actor:
         except Lost:
             raise
         except VaultError as error:
-            # Without its secrets the tournament can decide nothing; they may come back, as the database may.
+            # This draws, and its secret is not there; it may come back, as the database may.
             _log.error("secrets_unreachable", tournament=str(self.tournament_id), error=str(error))
             ask.say(Rejected("SECRETS_UNAVAILABLE"))
         except Exception as error:
@@ -293,8 +298,7 @@ class Actor:
     # ---- committing -------------------------------------------------------------------------------------------------
 
     async def _decided(self, command: TournamentCommand, request: Request | None) -> Answer:
-        chance = await self._draws.chance(self.state.draw_no)
-        events, state = advance(self.state, command, chance)
+        events, state = await self._advanced(command)
         if not events:
             return Answer()
         version = self.state.version
@@ -311,6 +315,20 @@ class Actor:
             self._answers.remember(request.command_id, request.request_hash, answer)
         self._happened(events, state, stored)
         return answer
+
+    async def _advanced(self, command: TournamentCommand) -> Step:
+        """Decide a command. Where secrets are lost or out of reach, what draws nothing is decided all the same.
+
+        So a tournament that can draw no more can still be called off. Raises `VaultError` for what draws.
+        """
+        try:
+            chance = await self._draws.chance(self.state.draw_no)
+        except VaultError as error:
+            try:
+                return advance(self.state, command)
+            except NeedsChance:
+                raise error from None
+        return advance(self.state, command, chance)
 
     def _happened(
         self, events: Sequence[TournamentEvent], state: TournamentState, stored: Sequence[StoredEvent]

@@ -57,9 +57,13 @@ class Entering:
         self, request: pb.RegisterRequest | pb.ReEnterRequest, call: Call, *, is_again: bool
     ) -> tuple[Answer, OwnEntry | None]:
         player, actor = await self._asked(request, call)
-        bans = await self._bans_of(player)
+        asked = request_of(request, call)
+        bans = Bans() if actor.has_answered(asked) else await self._found_bans(player)
 
         def build(state: TournamentState) -> TournamentCommand:
+            # A refusal is raised here alone, where a request that took effect before gets its first answer (H6).
+            if isinstance(bans, Rejected):
+                raise bans
             bans.check(state)
             entrant = state.entrants.get(player)
             if is_again and (entrant is None or entrant.standing == "none"):
@@ -70,9 +74,15 @@ class Entering:
             commitment = request.seed_commitment if isinstance(request, pb.RegisterRequest) else b""
             return Enter(player, is_bot=False, now_ms=actor.clock.now_ms(), seed_commitment=commitment)
 
-        answer = await actor.ask(build, request_of(request, call))
+        answer = await actor.ask(build, asked)
         await self._answered(actor, player, answer)
         return answer, own_message(actor.state, player)
+
+    async def _found_bans(self, player: str) -> Bans | Rejected:
+        try:
+            return await self._bans_of(player)
+        except Rejected as refusal:
+            return refusal
 
     async def _answered(self, actor: Actor, player: str, answer: Answer) -> None:
         """Wait for the wallet's word about an entry; raises ENTRY_REFUSED."""

@@ -17,6 +17,10 @@ EVENTS_MAX: Final = 100_000
 """More than any command ever comes to: what goes on beyond would never end, and hold up all other tournaments."""
 
 
+class NeedsChance(ValueError):  # noqa: N818
+    """A command that draws was decided without the secret of the coming draw."""
+
+
 class Batch:
     """Events of one command. ``touched`` gathers the numbers of tables that something happened to."""
 
@@ -66,7 +70,7 @@ class Batch:
     def _next(self) -> tuple[bytes, int]:
         """Return the secret that the tournament was committed to, shown by the first draw of the batch, and an ordinal."""
         if self._chance is None:
-            raise ValueError("this command draws: it needs the secret of the coming draw")
+            raise NeedsChance("this command draws: it needs the secret of the coming draw")
         if self._ordinal is None:
             self._seeds = seeds_of_first_draw(self.state) if self.state.draw_no == 1 else NO_SEEDS
             digest = self._seeds.get(0, b"")

@@ -41,6 +41,9 @@ from diwan.core.tournament.state import Entrant, EntryState, TournamentState
 BOTS_AGAIN_MS: Final = (60_000, 300_000, 900_000, 3_600_000)
 """How long after a refusal by the wallet bots are asked for again, by how often they were; the last one for ever."""
 
+DRAW_OVERDUE_MS: Final = 3_600_000
+"""A first draw that is not made so long after its time will not be: its secret is lost. Then all can have theirs back."""
+
 
 def enter(batch: Batch, command: Enter) -> None:
     """Let a player ask for an entry, or raise why not."""

@@ -102,7 +102,8 @@ def cancel(batch: Batch, command: Cancel) -> None:
     _check_reason(command.reason)
     if batch.state.phase in {"paying", "finished"}:
         raise Rejected("TOURNAMENT_OVER", phase=batch.state.phase)
-    registration.check_no_draw(batch.state)
+    if command.now_ms < batch.state.seeds_until_ms + registration.DRAW_OVERDUE_MS:
+        registration.check_no_draw(batch.state)
     # A multiplier that is drawn stands (F1): who has seen it cannot undo it.
     if batch.state.phase != "playing" and batch.state.line == NO_SEAT:
         batch.add(TournamentCancelled("operator", command.by, command.reason, BEFORE_PLAY, command.now_ms))

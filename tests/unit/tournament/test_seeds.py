@@ -7,6 +7,8 @@ import pytest
 from diwan.core.fairness import draw, draw_order
 from diwan.core.tournament import commands as c
 from diwan.core.tournament import events as e
+from diwan.core.tournament.decide import decide
+from diwan.core.tournament.registration import DRAW_OVERDUE_MS
 from diwan.core.tournament.settings import EntryTerms
 from diwan.core.tournament.spin import LABEL, weights_of
 from diwan.core.tournament.timing import next_due_ms
@@ -99,6 +101,20 @@ def test_nobody_changes_the_list_while_seeds_are_open():
     floor.tick(floor.told(e.SeedsAsked)[0].until_ms)
     assert floor.state.phase == "playing"
     assert floor.state.accepted == 3
+
+
+def test_a_draw_that_is_an_hour_overdue_can_be_called_off_without_its_secret():
+    floor = waiting()
+    opens(floor, "ann")
+    floor.now = floor.told(e.SeedsAsked)[0].until_ms + DRAW_OVERDUE_MS - 1
+    assert floor.refuse(c.Cancel("op", "secret lost", floor.now)) == "DRAW_PENDING"
+    floor.now += 1
+    before, command = floor.state, c.Cancel("op", "secret lost", floor.now)
+    assert floor.do(command) == decide(before, command, None)
+    floor.obey()
+
+    assert floor.state.phase == "finished"
+    assert {payment.player for payment in floor.paid if payment.code == "refund"} == {"ann", "ben", "cid"}
 
 
 @pytest.mark.parametrize("is_paid_late", [False, True])
