@@ -15,7 +15,7 @@ def raise_alarm(kind: str, message: str) -> None:
 
     Kinds: ``fork`` (store and bus disagree, or a feed shows other events than before), ``poison`` (a stream was set aside), ``shredding`` (old secrets remain),
     ``reconcile`` (the ledger does not add up), ``standing`` (a copy of a table was damaged, and left aside),
-    ``index`` (a hand cannot be read for the index).
+    ``index`` (a hand cannot be read for the index), ``draw`` (a tournament's draw waits for its secret).
     """
     ALARMS.labels(kind).inc()
     _log.error("alarm", kind=kind, message=message)

@@ -16,6 +16,7 @@ import msgspec
 import structlog
 
 from diwan.chassis.actors import Answer, FirstAnswers, Mailbox, replayed
+from diwan.chassis.alarms import raise_alarm
 from diwan.chassis.clock import DatabaseClock
 from diwan.chassis.ids import internal_id_of
 from diwan.chassis.keyfile import VaultError
@@ -113,6 +114,7 @@ class Actor:
         self._task: asyncio.Task[None] | None = None
         self._why_gone: Rejected | None = None
         self._not_before_ms = 0
+        self._alarmed_draw_no = 0
         self._changed: list[asyncio.Future[None]] = []
         self._adopt(loaded)
 
@@ -327,8 +329,14 @@ class Actor:
             try:
                 return advance(self.state, command)
             except NeedsChance:
+                self._alarm_once(error)
                 raise error from None
         return advance(self.state, command, chance)
+
+    def _alarm_once(self, error: VaultError) -> None:
+        if self._alarmed_draw_no != self.state.draw_no:
+            self._alarmed_draw_no = self.state.draw_no
+            raise_alarm("draw", f"tournament {self.tournament_id} waits for draw {self.state.draw_no}: {error}")
 
     def _happened(
         self, events: Sequence[TournamentEvent], state: TournamentState, stored: Sequence[StoredEvent]

@@ -227,3 +227,23 @@ def test_nothing_follows_a_finished_tournament():
     assert next_due_ms(floor.state) is None
     assert floor.tick(floor.now + 10**9) == ()
     assert floor.state.is_over
+
+
+def test_a_table_that_stands_still_for_good_holds_up_a_redraw_and_everybody_is_paid_once_it_is_called_off():
+    floor = Floor(scheduled(entries=START), 13)
+    dead = floor.state.in_play[-1]
+    floor.deaf.add(dead)
+    while floor.state.redraw is None:
+        number = floor.state.in_play[0]
+        floor.hand(number, out=[floor.players_at(number)[-1]])
+    floor.tick(floor.now + 3_600_000)
+    assert [(type(order), order.table_no) for order in o.pending_orders(floor.state)] == [(o.SetStartMode, dead)]
+    floor.do(c.Cancel("op", "a table is broken", floor.now))
+    floor.obey()
+
+    check_pool_is_empty(floor)
+    assert list(o.pending_orders(floor.state)) == [o.CloseTable(dead, floor.state.tables[dead].table_id)]
+    assert floor.state.phase == "paying"
+    floor.deaf.clear()
+    floor.obey()
+    assert floor.state.phase == "finished"

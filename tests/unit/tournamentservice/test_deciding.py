@@ -8,6 +8,7 @@ import pytest
 
 from diwan.api.tournament.v1 import tournament_service_pb2 as pb
 from diwan.chassis.access import Caller, Role
+from diwan.chassis.alarms import ALARMS
 from diwan.chassis.calls import Call
 from diwan.chassis.keyfile import VaultError
 from diwan.chassis.pace import Pace
@@ -98,9 +99,12 @@ async def test_what_draws_waits_for_its_secret_and_nothing_of_it_has_happened():
     key = next(iter(floor.state.payments.keys()))
     paid = c.ReportPayment(key, 0, is_refused=False, reason="", now_ms=START_MS)
     async with living(floor.state, "NO_SECRET") as (actor, told):
-        with pytest.raises(Rejected) as refused:
-            await actor.ask(lambda _: paid)
+        alarms = ALARMS.labels("draw")._value.get()
+        for _ in range(2):
+            with pytest.raises(Rejected) as refused:
+                await actor.ask(lambda _: paid)
 
+        assert ALARMS.labels("draw")._value.get() == alarms + 1, "one draw, one alarm"
         assert refused.value.reason == "SECRETS_UNAVAILABLE"
         assert (told, actor.state) == ([], floor.state)
 
