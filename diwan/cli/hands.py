@@ -12,7 +12,7 @@ from rich.console import Console
 
 from diwan.chassis.access import Role
 from diwan.cli.replay import ReplayFailedError, Told, access, read_entries, show, verified
-from diwan.cli.running import DEFAULT_DATA, DataOption, refusal_text
+from diwan.cli.running import DEFAULT_DATA, DataOption, first, refusal_text
 from diwan.client import DiwanError, connect
 from diwan.client.tables import MyHand, Tables
 from diwan.core.games.capsa.events import CapsaStarted
@@ -60,13 +60,10 @@ async def told(tables: Tables, hand_id: str) -> Told:
 
 
 async def _list(tables: Tables, table_id: str, limit: int, *, as_json: bool) -> None:
-    count = 0
-    async for hand in tables.my_hands(table_id=table_id, page_size=min(limit, 500)):
+    found = await first(limit, tables.my_hands(table_id=table_id, page_size=min(limit, 500)))
+    for hand in found:
         print(json.dumps(as_builtins(hand), ensure_ascii=False) if as_json else _line(hand))
-        count += 1
-        if count == limit:
-            break
-    if not count and not as_json:
+    if not found and not as_json:
         print("You have not been dealt into a hand yet.")
 
 

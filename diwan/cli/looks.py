@@ -9,7 +9,7 @@ import typer
 
 from diwan.chassis.access import Role
 from diwan.cli.find import when
-from diwan.cli.running import DEFAULT_DATA, DataOption, as_role
+from diwan.cli.running import DEFAULT_DATA, DataOption, as_role, first
 from diwan.client import DiwanClient
 from diwan.client.others import Look
 
@@ -24,16 +24,14 @@ def looks(
 ) -> None:
     """Tell who looked at a hand's hidden cards, when and why, newest first. For auditors: nobody at a table is told."""
 
-    async def work(client: DiwanClient) -> int:
-        count = 0
-        async for look in client.audit.looks(hand_id=hand, opened_by=by, includes_own=own, page_size=min(limit, 500)):
-            print(json.dumps(as_builtins(look), ensure_ascii=False) if as_json else line(look))
-            count += 1
-            if count == limit:
-                break
-        return count
+    async def work(client: DiwanClient) -> list[Look]:
+        page_size = min(limit, 500)
+        return await first(limit, client.audit.looks(hand_id=hand, opened_by=by, includes_own=own, page_size=page_size))
 
-    if not as_role(data, "looks", work, Role.AUDITOR) and not as_json:
+    found = as_role(data, "looks", work, Role.AUDITOR)
+    for look in found:
+        print(json.dumps(as_builtins(look), ensure_ascii=False) if as_json else line(look))
+    if not found and not as_json:
         print("Nobody looked.")
 
 

@@ -1,12 +1,10 @@
 """The loop of a seat: what it says of lost lines, other devices, closed tables, empty stacks, and what it sends."""
 
-import asyncio
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import grpc
 import pytest
-from rich.console import Console
 
 from diwan.api.event.v1 import table_pb2
 from diwan.api.table.v1 import lobby_pb2, view_pb2
@@ -17,6 +15,7 @@ from diwan.cli.play.terminal import Screen
 from diwan.client import DiwanError, ProofFailed, SeatStream
 from diwan.core.cards import parse_cards
 from diwan.core.fairness import NO_SEEDS, deal
+from tests.unit.cli.play.keys import AtTheKeys
 from tests.unit.cli.play.views import FACING_BET, HAND, OPEN, decision, look, own, reveals, scene, seat, stored
 
 
@@ -43,19 +42,6 @@ class Table(SeatStream):
         if self.refusal is not None:
             raise self.refusal
         return pb.CommandResult(last_version=self.version)
-
-
-class Keys:
-    """A keyboard that the test types at."""
-
-    def __init__(self, told):
-        self.type = told
-
-    def listen(self):
-        """The test says when."""
-
-    def close(self):
-        """Nothing is open."""
 
 
 class House:
@@ -90,14 +76,13 @@ class House:
 TERMS = lobby_pb2.TableConditions(game="holdem", buy_in_min=200, buy_in_max=1000, chips=table_pb2.CHIP_SOURCE_WALLET)
 
 
-class Evening:
+class Evening(AtTheKeys):
     """A session that runs while the test types and lets things happen."""
 
     def __init__(self, game="holdem", terms=TERMS, language="en", **how):
+        super().__init__()
         self.house = House(**how)
         self.table = self.house.table
-        self._console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
-        self._keys = []
         self.session = Session(
             self.house,
             "t",
@@ -107,35 +92,8 @@ class Evening:
             keyboard=self._keyboard,
         )
 
-    def _keyboard(self, told):
-        self._keys.append(Keys(told))
-        return self._keys[0]
-
-    async def __aenter__(self):
-        self.running = asyncio.create_task(self.session.run())
-        await self.settled()
-        return self
-
-    async def __aexit__(self, *_):
-        self.running.cancel()
-        await asyncio.wait([self.running])
-        self._console.file.close()
-
-    async def settled(self):
-        """Let everything happen that can."""
-        for _ in range(30):
-            await asyncio.sleep(0)
-
-    async def types(self, line):
-        self._keys[0].type(line)
-        await self.settled()
-
-    async def ends(self):
-        return await asyncio.wait_for(self.running, 5)
-
-    @property
-    def said(self):
-        return self._console.export_text(clear=False)
+    def _begin(self):
+        return self.session.run()
 
 
 async def at_turn(evening, game="holdem", **said):

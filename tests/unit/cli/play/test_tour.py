@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import grpc
 import pytest
-from rich.console import Console
 
 from diwan.api.event.v1 import table_pb2
 from diwan.api.table.v1 import lobby_pb2 as table_lobby_pb2
@@ -16,7 +15,8 @@ from diwan.cli.play.terminal import Screen
 from diwan.cli.play.tour import Tour
 from diwan.client import DiwanError
 from diwan.core.tournament.seeds import entry_seed_commitment
-from tests.unit.cli.play.test_session import Keys, Table
+from tests.unit.cli.play.keys import AtTheKeys
+from tests.unit.cli.play.test_session import Table
 from tests.unit.cli.play.test_tour_text import CONDITIONS, level, view
 from tests.unit.cli.play.views import OPEN, decision, own, scene
 
@@ -119,49 +119,22 @@ class House:
         yield self.seats[table_id]
 
 
-class Night:
+class Night(AtTheKeys):
     """A tour that runs while the test types and lets things happen."""
 
     def __init__(self, wanted=ID, **how):
+        super().__init__()
         self.house = House(**how)
-        self._console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
-        self._keys = []
         self._tour = Tour(self.house, self.house, "en", Screen(self._console), keyboard=self._keyboard)
         self._wanted = wanted
 
-    def _keyboard(self, told):
-        self._keys.append(Keys(told))
-        return self._keys[0]
-
-    async def __aenter__(self):
-        self.running = asyncio.create_task(self._tour.play(self._wanted))
-        await self.settled()
-        return self
-
-    async def __aexit__(self, *_):
-        self.running.cancel()
-        await asyncio.wait([self.running])
-        self._console.file.close()
-
-    async def settled(self):
-        for _ in range(60):
-            await asyncio.sleep(0)
-
-    async def types(self, line):
-        self._keys[0].type(line)
-        await self.settled()
+    def _begin(self):
+        return self._tour.play(self._wanted)
 
     async def is_seated_at(self, table_id, number, version=1, **said):
         self.house.story.own(status="playing", table_id=table_id, table_no=number, seat=0, stack=980, version=version)
         self.house.story.view(**said)
         await self.settled()
-
-    async def ends(self):
-        await asyncio.wait_for(self.running, 5)
-
-    @property
-    def said(self):
-        return self._console.export_text(clear=False)
 
 
 async def test_the_conditions_are_shown_and_nothing_is_paid_before_a_yes():
