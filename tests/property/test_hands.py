@@ -60,7 +60,7 @@ def check_end(played):
     """What the end says agrees with what happened."""
     ended, start = played.ended, played.start
     stacks = tuple(seat.stack for seat in start.seats)
-    assert ended.payoffs == tuple(now - before for now, before in zip(ended.stacks, stacks, strict=True))
+    assert ended.payoffs == tuple(after - before for after, before in zip(ended.stacks, stacks, strict=True))
     pots = [event for event in played.events if isinstance(event, PotAwarded)]
     assert sum(ended.won) == sum(pot.amount for pot in pots)
     for pot in pots:

@@ -150,9 +150,9 @@ def test_nobody_uninvited_ever_sits_or_sees(story):
         for event in batch:
             state = evolve(state, event)
             door.take(event)
-        for now in (0, story.table.now, story.table.now * 2):
+        for at_ms in (0, story.table.now, story.table.now * 2):
             for player in (*PEOPLE, "stranger"):
-                assert may_see(state, player, now) == door.is_open_to(player, now)
+                assert may_see(state, player, at_ms) == door.is_open_to(player, at_ms)
 
 
 @settings(max_examples=80, deadline=None)

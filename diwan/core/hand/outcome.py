@@ -30,7 +30,7 @@ LABEL = "outcome/v1"
 
 def payoffs_of(state: LiveHand) -> tuple[Chips, ...]:
     """Return each place's net result: its chips now less its chips before the hand."""
-    return tuple([now - before for now, before in zip(state.stacks, state.deal.stacks, strict=True)])
+    return tuple([after - before for after, before in zip(state.stacks, state.deal.stacks, strict=True)])
 
 
 def outcome_bytes(state: LiveHand, result: HandResult, cards: Mapping[Position, Card]) -> bytes:

@@ -32,7 +32,7 @@ LABEL = "capsa-outcome/v1"
 
 def payoffs_of(state: LiveCapsa) -> tuple[Chips, ...]:
     """Return each place's net result: its chips now less its chips before the hand."""
-    return tuple([now - before for now, before in zip(state.stacks, state.deal.stacks, strict=True)])
+    return tuple([after - before for after, before in zip(state.stacks, state.deal.stacks, strict=True)])
 
 
 def units_of(state: LiveCapsa) -> tuple[int, ...]:
