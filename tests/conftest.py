@@ -4,6 +4,7 @@ import itertools
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -19,14 +20,26 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the modules that may take longest, or at the end one worker is busy and the others wait for it."""
-    items.sort(key=_may_take, reverse=True)
+    """Put modules that wait and modules that compute beside each other, of both those that may take longest first.
+
+    Else all workers wait at the beginning, or at the end one is busy and the others wait for it.
+    """
+    modules = {item.path: _may_take(item) for item in items}
+    place = {}
+    for is_waiting in (True, False):
+        alike = [path for path in sorted(modules, key=modules.__getitem__, reverse=True) if _waits(path) is is_waiting]
+        place |= {path: number / len(alike) for number, path in enumerate(alike)}
+    items.sort(key=lambda item: place[item.path])
 
 
-def _may_take(item: pytest.Item) -> tuple[bool, float]:
+def _waits(path: Path) -> bool:
+    return "integration" in path.parts
+
+
+def _may_take(item: pytest.Item) -> float:
     of_module = item.getparent(pytest.Module)
     mark = None if of_module is None else of_module.get_closest_marker("timeout")
-    return "integration" in item.path.parts, 0.0 if mark is None else mark.args[0]
+    return 0.0 if mark is None else mark.args[0]
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,12 @@ class PlayedHouse:
         }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def open_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A house that is simply open, with quick bots, for tests that open their own tables and spoil nothing."""
+    """A house that is simply open, with quick bots, for tests that open their own tables and spoil nothing.
+
+    One a module: what another module's players did there would be found, listed and counted too.
+    """
     with Stack(tmp_path_factory.mktemp("open"), report=lambda *_: None, overrides=DEMO_SETTINGS) as stack:
         yield stack
 
